@@ -12,22 +12,25 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo demo-nvflare test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-training bench-vertical build docs clean
+.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-network bench-training bench-vertical build docs images clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
 	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
 	@echo "make demo-nvflare   three hospitals as sites of NVIDIA FLARE over mutual TLS (about a minute after the build)"
+	@echo "make demo-flower    three hospitals as SuperNodes of Flower, an unmodified app and one mod (minutes)"
 	@echo "make test      linters, types, layers and the test suite (about four minutes on 2 cores once it is built)"
 	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 30 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
 	@echo "make test-gpu  on a machine with a GPU: conformance on it, compute-sanitizer, measurements (docs/explanation/gpu_kernels.md)"
+	@echo "make images    a container image of each role, where docker or podman is there; else they are only looked through"
 	@echo "make docs      the documentation as a site in build/site, which needs no network"
 	@echo "make bench     the measurements kept in benchmarks/results"
 	@echo "make bench-cuda   the measurements of a GPU (under 10 minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
+	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"
 	@echo "make lint, make format, make test-native, make test-sanitized, make test-constant-time,"
 	@echo "make test-portable-cpu: parts of the above"
 	@echo "make coverage  the lines of src that make test reaches"
@@ -61,6 +64,10 @@ $(VENV)/.nvflare: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,nvflare]'
 	touch $(VENV)/.demo $@
 
+$(VENV)/.flower: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,flower]'
+	touch $(VENV)/.demo $@
+
 $(VENV)/.docs: $(VENV)/.made pyproject.toml $(CONSTRAINTS) $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[report,docs]'
 	touch $(VENV)/.demo $@
@@ -76,9 +83,14 @@ demo: $(VENV)/.demo
 demo-nvflare: $(VENV)/.nvflare
 	$(if $(ROUNDS),ROUNDS=$(ROUNDS) )$(BIN)/python examples/hospitals_nvflare.py
 
+# An aggregator and three hospitals over Flower, with an ordinary app; ROUNDS=N for fewer or more than 3. It takes free
+# ports of this machine, and leaves nothing.
+demo-flower: $(VENV)/.flower
+	$(if $(ROUNDS),ROUNDS=$(ROUNDS) )$(BIN)/python examples/hospitals_flower.py
+
 CXX_SOURCES = $(shell find native src tests benchmarks -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh')
 # A user's own scripts may lie beside these.
-PYTHON_SOURCES := src tests benchmarks docs docs_build examples security
+PYTHON_SOURCES := src tests benchmarks deploy docs docs_build examples security
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
@@ -159,7 +171,7 @@ bench-cuda: $(VENV)/.bench
 
 # Quiet machines give steady figures; each file checks its results before it times them.
 bench: $(VENV)/.bench
-	for file in $(filter-out benchmarks/bench_cuda.py,$(wildcard benchmarks/bench_*.py)); do $(BIN)/python $$file || exit 1; done
+	for file in $(filter-out benchmarks/bench_cuda.py benchmarks/bench_network.py,$(wildcard benchmarks/bench_*.py)); do $(BIN)/python $$file || exit 1; done
 	$(BIN)/python benchmarks/write_measured_pages.py
 
 # CREDIT is a folder with UCI's credit files of two parties by columns; without it the AUC is left out.
@@ -176,12 +188,31 @@ bench-training: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_loop_memory.py
 	$(BIN)/python benchmarks/write_benchmarks_page.py
 
+# Processes over shaped links and over the engines; PARTS="links many ..." measures some of it. DATA is a folder with
+# images/ and credit/. Root measures the engines in networks of their own, whose bytes are then counted.
+bench-network: $(VENV)/.bench
+	@test -n "$(DATA)" || { echo "say where the data lies: make bench-network DATA=FOLDER"; exit 2; }
+	$(BIN)/python benchmarks/bench_network.py $(PARTS) --data $(DATA)
+	$(BIN)/python benchmarks/write_measured_pages.py
+
 # The site: pages staged in build/docs, built with every warning an error, and looked through for foreign addresses.
 docs: $(VENV)/.docs
 	$(BIN)/python docs_build/stage.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python docs_build/check_site.py
 	@echo "build/site/index.html"
+
+# A builder is one whose engine answers. BUILDER=podman chooses it, BASE=NAME is another base image than Python's own,
+# BUILD_FLAGS=... goes to the builder. Podman keeps checks of health in Docker's format alone.
+IMAGES := $(patsubst deploy/images/%.Dockerfile,%,$(wildcard deploy/images/*.Dockerfile))
+BUILDER ?= $(shell for one in docker podman; do $$one info >/dev/null 2>&1 && echo $$one && break; done)
+images: $(VENV)/.dev
+	$(BIN)/python -m pytest -q tests/deploy
+	@test -n "$(BUILDER)" || { echo "SKIPPED, nothing built: no docker or podman answers (apt-get install podman)"; exit 0; }; \
+	version=$$($(BIN)/hekat --version); for image in $(IMAGES); do \
+	  $(BUILDER) build $(if $(findstring podman,$(BUILDER)),--format docker) $(if $(BASE),--build-arg BASE=$(BASE)) $(BUILD_FLAGS) \
+	    --tag hekat/$$image:$${version#hekat } --file deploy/images/$$image.Dockerfile . || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov .import_linter_cache

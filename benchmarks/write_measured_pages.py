@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pages.lattice import render_lattice
+from pages.network import IMAGE, PARTS, render_network
 from pages.summary import summary_rows
 from pages.vertical import render_intersection, render_vertical
 
@@ -32,6 +33,7 @@ def render_pages() -> dict[str, str]:
         "lattice.md": ("Masked aggregation", _section("lattice", render_lattice)),
         "set_intersection.md": ("Set intersection", _section("psi", render_intersection)),
         "vertical.md": ("Vertical regression", _section("vertical", render_vertical)),
+        "network.md": ("Between processes and engines", _network()),
     }
     return {
         name: "\n".join([f"# {title}, measured", "", _WRITTEN, "", *lines]).rstrip() + "\n"
@@ -75,6 +77,19 @@ def _performance() -> list[str]:
 def _section(name: str, render_section: Callable[[dict[str, Any], str], list[str]]) -> list[str]:
     content = _read(name)
     return [] if content is None else render_section(content, _place(content))
+
+
+def _network() -> list[str]:
+    return render_network({part: _read(f"network-{part}") for part in PARTS}, _place)
+
+
+def _draw_links() -> None:
+    """The plot of links, where they were measured."""
+    content = _read("network-links")
+    if content is not None:
+        from network.plots import plot_links
+
+        plot_links(content, PAGES / "images" / IMAGE)
 
 
 def _machine_line(content: dict[str, Any], scheme: str) -> str:
@@ -176,6 +191,7 @@ def replace_short(text: str, table: str) -> str:
 def main() -> None:
     for name, page in render_pages().items():
         (PAGES / name).write_text(page, encoding="utf-8")
+    _draw_links()
     for path, folder in SHORT.items():
         path.write_text(replace_short(path.read_text(encoding="utf-8"), render_short(folder)), encoding="utf-8")
 

@@ -32,6 +32,16 @@ VARIABLES = {
         "`local/hekat.toml` of the start-up kit",
         "where a site of NVIDIA FLARE has its Hekat files ([how](../how_to/nvflare.md))",
     ),
+    "HEKAT_FLOWER": (
+        "a folder",
+        "`job=` and `site=` of `Protected`",
+        "where a Flower server has job.toml and site.toml of the aggregator ([how](../how_to/flower.md))",
+    ),
+    "HEKAT_PARTY_SOCKET": (
+        "a path",
+        "`hekat-socket` of the SuperNode's `--node-config`",
+        "where this site's `hekat party` listens ([how](../how_to/flower.md))",
+    ),
     "HEKAT_DEBUG": (
         "`1`",
         "not set",

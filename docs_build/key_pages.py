@@ -26,6 +26,10 @@ _TITLES = {
     "horizontal": ("Same columns, other rows", '`protocol = "horizontal"`.'),
     "vertical_linear": ("Other columns of the same people", '`protocol = "vertical_linear"`.'),
     "psi": ("Which ids are common", '`protocol = "psi"`.'),
+    "averaging": (
+        "Updates of an app that an engine runs",
+        '`protocol = "averaging"`: the job of `hekat.nvflare.protect`, which writes it for sites on one machine.',
+    ),
 }
 # The tables of a site file, by the first words of a key's place.
 _SITE_TABLES = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import PartyKey
+from hekat.job.averaging.job_file import load_averaging_job
 from hekat.job.horizontal.job_file import load_job
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.psi.job_file import load_intersection_job
@@ -55,7 +56,7 @@ class Key:
 
 
 def recorded_keys() -> dict[str, dict[str, Key]]:
-    """By file (horizontal, vertical_linear, psi, site) and place, in the order of reading."""
+    """By file (horizontal, vertical_linear, psi, averaging, site) and place, in the order of reading."""
     with tempfile.TemporaryDirectory() as folder:
         found = {name: _record(Path(folder) / f"{name}.toml", *file) for name, file in _files().items()}
     policy = SitePolicy()
@@ -163,6 +164,11 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
             + f"{columns}{keys['vertical_linear']}",
             load_vertical_job,
         ),
+        "averaging": (
+            head.format(protocol="averaging")
+            + f'parties = ["north", "south", "east"]\nrounds = 2\n{keys["averaging"]}',
+            load_averaging_job,
+        ),
         "psi": (head.format(protocol="psi") + guest + keys["psi"], load_intersection_job),
         "site": (
             f'format = 1\n{sources}{said}[common_data.csv]\nsource = "csv"\npath = "t.csv"\n'
@@ -185,6 +191,7 @@ _ROLES = {
     "horizontal": ("north", "south", "east", "hub"),
     "vertical_linear": ("north", "south", "judge"),
     "psi": ("north", "south"),
+    "averaging": ("north", "south", "east", "aggregator"),
 }
 
 

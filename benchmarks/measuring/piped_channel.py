@@ -23,8 +23,8 @@ class PipedChannel:
     def parties(self) -> tuple[str, ...]:
         return self._parties
 
-    def send(self, to: str, step: str, payload: bytes) -> None:
-        self._call("send", to, step, payload)
+    def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
+        self._call("send", to, step, payload, timeout_s)
 
     def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
         payload = self._call("receive", sender, step, timeout_s)

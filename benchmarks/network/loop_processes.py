@@ -1,20 +1,12 @@
-"""A federated loop whose roles are forked processes: rounds of one float32 vector, timed, with memory and bytes."""
+"""Hekat's rounds between forked processes: a federated loop over mailboxes, its roles as between organisations."""
 
 from __future__ import annotations
 
-import gc
-import json
 import os
-import resource
-import tempfile
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from hekat.channel import PartyKey
 from hekat.channel.mailbox import MailboxChannel
@@ -23,16 +15,22 @@ from hekat.own_loop.party import Party
 from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession, SessionTerms
 from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
-from hekat.protocol.secure_sum.settings import CodecSettings, SumSettings
+from hekat.protocol.secure_sum.settings import CodecSettings, Protection, SumSettings
+from network.forked_roles import RoleFigures, check_mean, play_forked, resident_bytes, values_of
 from network.shaped_link import LOOPBACK, Link, ShapedPost, serving
+from vertical.data import stored_keys
 
+AGGREGATOR = "aggregator"
 WEIGHT_MAX = 1000
 _DIGEST = bytes(32)
 
 
 @dataclass(frozen=True)
 class LoopWork:
-    """`rounds` sums of `value_count` values of `parties`; `drop_out` of them end in round 2, before they upload."""
+    """`rounds` sums of `value_count` values of `parties`; `drop_out` of them end in round 2, before they upload.
+
+    `layout` is the codec's, "two_sign_bits" for BatchCrypt's under protection `paillier`, whose key has `key_bits`.
+    """
 
     parties: tuple[str, ...]
     value_count: int
@@ -40,89 +38,50 @@ class LoopWork:
     drop_out: tuple[str, ...] = ()
     link: Link = LOOPBACK
     lost_after_s: float = 30.0
+    protection: Protection = "lattice"
+    layout: str = "balanced"
+    key_bits: int = 2048
 
     @property
     def settings(self) -> SumSettings:
-        codec = CodecSettings(value_bits=16, clipping="fixed", alpha=1.0)
+        codec = CodecSettings(value_bits=16, layout=self.layout, clipping="fixed", alpha=1.0)
         return SumSettings(
-            parties=self.parties, aggregator="aggregator", weight_max=WEIGHT_MAX, codec=codec, protection="lattice"
-        )
+            parties=self.parties, aggregator=AGGREGATOR, weight_max=WEIGHT_MAX, codec=codec,
+            protection=self.protection, key_bits=self.key_bits,
+        )  # fmt: skip
 
-
-@dataclass
-class RoleFigures:
-    """What one role measured: when each round ended by the wall clock, memory after each, bytes that left."""
-
-    role: str
-    round_ends: list[float] = field(default_factory=list)
-    resident_bytes: list[int] = field(default_factory=list)
-    peak_bytes: int = 0
-    bytes_out: int = 0
-    bytes_out_before_rounds: int = 0
-    trips: int = 0
-    trips_before_rounds: int = 0
-    last_mean: list[float] = field(default_factory=list)
-    error: str = ""
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The parties that play to the end."""
+        return tuple(party for party in self.parties if party not in self.drop_out)
 
 
 def play_loop(work: LoopWork) -> dict[str, RoleFigures]:
-    """The figures of each role; one that left has none."""
+    """The figures of each role whose mean has been checked; one that left has none."""
     keys = {name: PartyKey.generate() for name in work.settings.everyone}
-    with tempfile.TemporaryDirectory(prefix="hekat-") as folder:
-        place = Path(folder)
-        pids = {role: _fork(lambda role=role: _play_role(work, role, keys, place)) for role in keys}  # type: ignore[misc]
-        for pid in pids.values():
-            os.waitpid(pid, 0)
-        return {
-            role: RoleFigures(**json.loads(path.read_text()))
-            for role in keys
-            if (path := place / f"{role}.json").is_file()
-        }
-
-
-def values_of(work: LoopWork, party: str) -> np.ndarray:
-    """The party's update: uniform in [-0.5, 0.5), of its own seed."""
-    rng = np.random.default_rng(work.parties.index(party))
-    return rng.random(work.value_count, dtype=np.float32) - np.float32(0.5)
-
-
-def expected_mean(work: LoopWork, left: Collection[str]) -> np.ndarray:
-    """The float mean over the parties that are left, each of weight 1."""
-    total = np.zeros(work.value_count)
-    for party in left:
-        total += values_of(work, party)
-    return total / len(left)
-
-
-def _fork(role: Callable[[], None]) -> int:
-    gc.collect()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            role()
-        finally:
-            os._exit(0)
-    return pid
+    figures = play_forked(keys, lambda role, place: _play_role(work, role, keys, place))
+    check_mean(figures, work.parties, work.value_count, work.left)
+    return figures
 
 
 def _play_role(work: LoopWork, role: str, keys: dict[str, PartyKey], place: Path) -> None:
     settings = work.settings
     figures = RoleFigures(role)
     post = ShapedPost(place, role, work.link)
-    may_be_lost = settings.parties if settings.bears_dropouts else ()
     channel = MailboxChannel(
         role, settings.everyone, post, run_id="bench", timeout_s=600.0, lost_after_s=work.lost_after_s,
-        first_contact_s=600.0, may_be_lost=may_be_lost,
+        first_contact_s=600.0, may_be_lost=settings.parties if settings.bears_dropouts else (),
     )  # fmt: skip
     terms = SessionTerms("bench", "bench", _DIGEST, {name: key.public for name, key in keys.items()})
     session = RoleSession(terms, keys[role], place / f"{role}.jsonl")
     turns = Turns((role,) if role in settings.parties else ())
-    with serving(place, channel, work.link):
+    pair = stored_keys(work.key_bits)[0] if work.protection == "paillier" and role == settings.leader else None
+    with serving(post, channel):
         try:
             if role in settings.parties:
                 state = open_upload_state(place / "state" / role, _DIGEST, durable=False)
                 with state.uploads:
-                    roles = LoopRoles(settings, {role: session}, turns, {role: state})
+                    roles = LoopRoles(settings, {role: session}, turns, {role: state}, key_pair=pair)
                     roles.play_party(channel, lambda party: _train(work, party, figures, post))
             else:
                 with _sampling(channel, figures):
@@ -132,22 +91,18 @@ def _play_role(work: LoopWork, role: str, keys: dict[str, PartyKey], place: Path
             channel.fail(error)
         else:
             channel.finish()
-    figures.peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    figures.bytes_out, figures.trips = post.bytes_out, post.trips
-    (place / f"{role}.json").write_text(json.dumps(asdict(figures)))
+    figures.close(post)
 
 
-def _train(work: LoopWork, party: Party, figures: RoleFigures, post: ShapedPost) -> Any:
-    values = values_of(work, party.name)
-    figures.bytes_out_before_rounds, figures.trips_before_rounds = post.bytes_out, post.trips
-    figures.round_ends.append(time.time())
+def _train(work: LoopWork, party: Party, figures: RoleFigures, post: ShapedPost) -> None:
+    values = values_of(work.parties, party.name, work.value_count)
+    figures.begin_rounds(post)
     for number in range(1, work.rounds + 1):
         if number == 2 and party.name in work.drop_out:
             os._exit(1)
         mean = party.aggregate({"update": values}, weight=WEIGHT_MAX)["update"]
-        figures.round_ends.append(time.time())
-        figures.resident_bytes.append(_resident_bytes())
-    figures.last_mean = [float(mean[0]), float(mean[-1]), float(np.abs(mean).sum())]
+        figures.end_round()
+    figures.end_rounds(mean)
 
 
 @contextmanager
@@ -155,19 +110,14 @@ def _sampling(channel: MailboxChannel, figures: RoleFigures) -> Iterator[None]:
     """Notes the aggregator's memory as it tells the first party of each round's end."""
     send, last = channel.send, ""
 
-    def send_and_note(to: str, step: str, payload: bytes) -> None:
+    def send_and_note(to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
         nonlocal last
-        send(to, step, payload)
+        send(to, step, payload, timeout_s=timeout_s)
         step_round = step.partition("/")[0]
         if step_round != last and last.startswith("round-"):
-            figures.resident_bytes.append(_resident_bytes())
+            figures.resident_bytes.append(resident_bytes())
         last = step_round
 
     channel.send = send_and_note  # type: ignore[method-assign]
     yield
-    figures.resident_bytes.append(_resident_bytes())
-
-
-def _resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
+    figures.resident_bytes.append(resident_bytes())

@@ -1,7 +1,13 @@
-"""Links between processes of this machine, as slow as stated: a role's way out and in, each one after the other."""
+"""Links between processes of this machine, as slow as stated: every role has one, for all that it sends and receives.
+
+The relay delays what passes, as `tc netem` would: bytes leave one after the other at the link's rate, arrive half a
+round trip later, and queue for the receiver's own link. A parcel that arrives while it is still being sent takes the
+link's time once, not twice. Kernels without netem (`shaping_of_kernel`) need no rights for this.
+"""
 
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 import time
@@ -13,6 +19,10 @@ from pathlib import Path
 from hekat.channel.mailbox import MailboxChannel, UndeliveredError
 from hekat.errors import ChannelError, HekatError
 from hekat.launch.local.frames import receive_frame, send_frame
+
+# What an engine's idle time-outs never reach while bytes move: whoever queues for a slow link is not lost.
+_QUEUES_AT_MOST_S = 3600.0
+_KERNEL_OPTIONS = Path("/proc/config.gz")
 
 
 @dataclass(frozen=True)
@@ -29,7 +39,6 @@ class Link:
 
 LOOPBACK = Link("loopback", float("inf"), 0.0)
 LINKS = (
-    Link("LAN, 10 Gbit/s", 10e9, 0.0002),
     Link("1 Gbit/s, 1 ms", 1e9, 0.001),
     Link("100 Mbit/s, 50 ms", 100e6, 0.05),
     Link("10 Mbit/s, 50 ms", 10e6, 0.05),
@@ -37,49 +46,78 @@ LINKS = (
 
 
 @dataclass
-class ShapedPost:
-    """The post of one role: parcels go to the receiver's socket in `place`, no faster than the role's own uplink.
+class LinkEnd:
+    """One role's link: when each way is free again, by the monotonic clock, which all processes share."""
 
-    `bytes_out` counts parcels as sent, `trips` how many.
+    link: Link = LOOPBACK
+    uplink_free_at: float = 0.0
+    downlink_free_at: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin_sending(self, byte_count: int) -> float:
+        """When the first of `byte_count` bytes leaves; the uplink is taken until the last has left."""
+        with self._lock:
+            first_bit_at = max(time.monotonic(), self.uplink_free_at)
+            self.uplink_free_at = first_bit_at + self.link.seconds_of(byte_count)
+            return first_bit_at
+
+    def end_receiving(self, first_bit_at: float, byte_count: int) -> float:
+        """When the last of `byte_count` bytes has arrived whose first left its sender at `first_bit_at`."""
+        with self._lock:
+            begins_at = max(first_bit_at + self.link.round_trip_s / 2, self.downlink_free_at)
+            self.downlink_free_at = begins_at + self.link.seconds_of(byte_count)
+            return self.downlink_free_at
+
+
+@dataclass
+class ShapedPost:
+    """The post of one role: parcels go to the receiver's socket in `place`, as slowly as both roles' links say.
+
+    `bytes_out` counts parcels as sent, `trips` how many, `bytes_in` what `serving` took.
     """
 
     place: Path
     role: str
     link: Link = LOOPBACK
     bytes_out: int = 0
+    bytes_in: int = 0
     trips: int = 0
-    _uplink: threading.Lock = field(default_factory=threading.Lock)
+    end: LinkEnd = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.end = LinkEnd(self.link)
 
     def deliver(self, to: str, parcel: bytes, timeout_s: float) -> bytes:
-        with self._uplink:
-            self.bytes_out += len(parcel)
-            self.trips += 1
-            _pass(self.link.seconds_of(len(parcel)))
-        _pass(self.link.round_trip_s)
+        self.bytes_out += len(parcel)
+        self.trips += 1
+        first_bit_at = self.end.begin_sending(len(parcel))
         try:
             with socket.socket(socket.AF_UNIX) as connection:
-                connection.settimeout(timeout_s)
+                connection.settimeout(timeout_s if self.link is LOOPBACK else _QUEUES_AT_MOST_S)
                 connection.connect(str(self.place / to))
-                send_frame(connection, {}, parcel)
-                return receive_frame(connection).payload
+                send_frame(connection, {"first_bit_at": first_bit_at}, parcel)
+                receipt = receive_frame(connection)
+                _sleep_until(receipt.take("left_at", float) + self.link.round_trip_s / 2)
+                return receipt.payload
         except (OSError, ChannelError) as error:
             raise UndeliveredError("no receipt") from error
 
 
 @contextmanager
-def serving(place: Path, channel: MailboxChannel, link: Link = LOOPBACK) -> Iterator[None]:
-    """Takes parcels for `channel` at its socket in `place`, no faster than the role's downlink."""
+def serving(post: ShapedPost, channel: MailboxChannel) -> Iterator[None]:
+    """Takes parcels for `channel` at its socket in the post's place, no faster than the role's downlink."""
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(place / channel.party))
+    listener.bind(str(post.place / channel.party))
     listener.listen(512)
-    downlink = threading.Lock()
 
     def answer(connection: socket.socket) -> None:
         with connection, suppress(HekatError, OSError):
-            parcel = receive_frame(connection).payload
-            with downlink:
-                _pass(link.seconds_of(len(parcel)))
-            send_frame(connection, {}, channel.accept(parcel))
+            frame = receive_frame(connection)
+            parcel = frame.payload
+            _sleep_until(post.end.end_receiving(frame.take("first_bit_at", float), len(parcel)))
+            post.bytes_in += len(parcel)
+            receipt = channel.accept(parcel)
+            send_frame(connection, {"left_at": time.monotonic()}, receipt)
 
     def take() -> None:
         while True:
@@ -98,6 +136,17 @@ def serving(place: Path, channel: MailboxChannel, link: Link = LOOPBACK) -> Iter
         listener.close()
 
 
-def _pass(seconds: float) -> None:
-    if seconds > 0:
-        time.sleep(seconds)
+def shaping_of_kernel(options: Path = _KERNEL_OPTIONS) -> str:
+    """Whether this machine's kernel could shape links itself, in words for the results."""
+    try:
+        with gzip.open(options, "rt") as lines:
+            found = [line.strip() for line in lines if "CONFIG_NET_SCH_NETEM" in line]
+    except OSError:
+        return "the kernel does not say whether it has netem"
+    has_netem = any(line.endswith(("=y", "=m")) for line in found)
+    return "the kernel has netem" if has_netem else "the kernel has no netem (CONFIG_NET_SCH_NETEM is not set)"
+
+
+def _sleep_until(at: float) -> None:
+    while (left_s := at - time.monotonic()) > 0:
+        time.sleep(left_s)

@@ -1,4 +1,7 @@
-"""Jobs over NVIDIA FLARE: `HekatRecipe("job.toml").run(env)`. Needs the extra `nvflare`; see docs/how_to/nvflare.md."""
+"""Over NVIDIA FLARE: `HekatRecipe("job.toml").run(env)`, and `protect(recipe, parties=[...])` for apps that exist.
+
+Needs the extra `nvflare`; see docs/how_to/nvflare.md.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hekat.launch.nvflare.engine_defaults import allow_hekat
+    from hekat.launch.nvflare.protected.protect import ProtectedApp, protect
     from hekat.launch.nvflare.recipe import HekatRecipe
 
-__all__ = ["HekatRecipe", "allow_hekat"]
+__all__ = ["HekatRecipe", "ProtectedApp", "allow_hekat", "protect"]
 
-_MODULES = {"HekatRecipe": "hekat.launch.nvflare.recipe", "allow_hekat": "hekat.launch.nvflare.engine_defaults"}
+_MODULES = {
+    "HekatRecipe": "hekat.launch.nvflare.recipe",
+    "ProtectedApp": "hekat.launch.nvflare.protected.protect",
+    "allow_hekat": "hekat.launch.nvflare.engine_defaults",
+    "protect": "hekat.launch.nvflare.protected.protect",
+}
 
 
 def __getattr__(name: str) -> Any:

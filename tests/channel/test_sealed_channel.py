@@ -60,9 +60,9 @@ class EndThatNotes:
             def __getattr__(self, name: str) -> Any:
                 return getattr(end, name)
 
-            def send(self, to: str, step: str, payload: bytes) -> None:
+            def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
                 notes.append("handed over")
-                end.send(to, step, payload)
+                end.send(to, step, payload, timeout_s=timeout_s)
 
             def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
                 notes.append("waits")
@@ -133,11 +133,11 @@ def test_a_failing_send_never_reuses_a_sequence_number(make_trio) -> None:
         def __getattr__(self, name: str):
             return getattr(self.end, name)
 
-        def send(self, to: str, step: str, payload: bytes) -> None:
+        def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
             if self.fail:
                 self.seen = payload
                 raise ChannelError("relay gone")
-            self.end.send(to, step, payload)
+            self.end.send(to, step, payload, timeout_s=timeout_s)
 
     relay = {}
 
@@ -164,9 +164,9 @@ def test_a_send_to_a_lost_party_uses_up_its_number_and_no_other_partys(make_trio
         def __getattr__(self, name: str):
             return getattr(self.end, name)
 
-        def send(self, to: str, step: str, payload: bytes) -> None:
+        def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
             relayed.append(payload)
-            self.end.send(to, step, payload)
+            self.end.send(to, step, payload, timeout_s=timeout_s)
 
     trio = make_trio(wrap=lambda party, end: Noting(end) if party == "a" else end, may_be_lost=frozenset("c"))
     a, b = trio.sealed["a"], trio.sealed["b"]

@@ -31,8 +31,8 @@ class Relay:
     def __getattr__(self, name: str):
         return getattr(self._end, name)
 
-    def send(self, to: str, step: str, payload: bytes) -> None:
-        self._end.send(to, step, self._change(to, step, payload))
+    def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
+        self._end.send(to, step, self._change(to, step, payload), timeout_s=timeout_s)
 
 
 def open_all(trio) -> dict[str, object]:

@@ -16,7 +16,8 @@ REPOSITORY_PATH = re.compile(r"(?:src|tests|native|docs|examples|benchmarks|secu
 # What a command makes is not in the repository.
 MADE_BY_COMMANDS = {"benchmarks/results/"}
 # Flags of other programs; CONTRIBUTING.md names those of the test suite.
-FOREIGN_FLAGS = {"--quick"}
+# Of scripts in this repository, and of Flower's SuperNode.
+FOREIGN_FLAGS = {"--quick", "--auth-supernode-private-key", "--node-config", "--trusted-entities"}
 OF_CONTRIBUTORS = "CONTRIBUTING.md"
 CODE_THAT_NAMES_PAGES = ("src/**/*.py", "tests/**/*.py", "benchmarks/*.py", "examples/**/*.toml", "native/**/*.hpp")
 PAGE = re.compile(r"(?<![\w/.])docs/[\w./-]+\.md\b")

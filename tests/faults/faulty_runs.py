@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,11 @@ AT_STEP = """
 import os, re, signal
 from hekat.channel.mailbox import MailboxChannel
 send = MailboxChannel.send
-def send_or_end(self, to, step, payload):
+def send_or_end(self, to, step, payload, **named):
     if re.fullmatch({step!r}, step):
         MailboxChannel.send = send
         os.kill(os.getpid(), signal.{signal})
-    return send(self, to, step, payload)
+    return send(self, to, step, payload, **named)
 MailboxChannel.send = send_or_end
 """
 # From its first message of such a step on, no file of the process grows beyond 1024 bytes.
@@ -32,12 +33,17 @@ FULL_DISK_AT_STEP = """
 import re, resource, signal
 from hekat.channel.mailbox import MailboxChannel
 send = MailboxChannel.send
-def send_and_fill(self, to, step, payload):
+def send_and_fill(self, to, step, payload, **named):
     if re.fullmatch({step!r}, step):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
-    return send(self, to, step, payload)
+    return send(self, to, step, payload, **named)
 MailboxChannel.send = send_and_fill
+"""
+# Its parcels are as another release would write them.
+OTHER_RELEASE = """
+import hekat.channel.mailbox.parcel as parcel
+parcel.FORMAT = 0
 """
 CLOCK_OFF = """
 import time
@@ -72,7 +78,29 @@ class FaultyRun:
                 processes.start(role, self.apart.folder_of(role), words, prelude)
             meanwhile(processes)
             codes = processes.wait()
+        self.check_nothing_leaked()
         return {role: self.apart._read_answer(role, code) for role, code in codes.items()}
+
+    def check_nothing_leaked(self) -> None:
+        """No row of a party, as text or numbers, passed the relay or is in a file or log of any role."""
+        traffic = b"".join(data for _, _, data in self.relay.seen)
+        files = [path for role in self.apart.roles for path in self.apart.folder_of(role).rglob("*") if path.is_file()]
+        contents = [path.read_bytes() for path in files]
+        assert traffic
+        assert contents
+        for secret in self.planted():
+            assert secret not in traffic
+            assert not any(secret in content for content in contents)
+
+    def planted(self) -> list[bytes]:
+        """The beginning of a row of each party: as its table has it, and its numbers as float64 and float32."""
+        found = []
+        for table in sorted(self.apart.place.glob("*.csv")):
+            row = table.read_text().splitlines()[1].split(",")[:3]
+            numbers = [float(value) for value in row]
+            found += [",".join(row).encode(), *(struct.pack("<d", one) for one in numbers)]
+            found.append(struct.pack("<3f", *numbers))
+        return found
 
     def model_of(self, party: str) -> bytes:
         """The model file that the party's run left."""

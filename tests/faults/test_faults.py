@@ -9,16 +9,26 @@ import os
 import re
 import shutil
 import signal
-import struct
 import threading
 import time
 from pathlib import Path
 
 import pytest
 from tests.channel.mailbox.fake_relay import LIMIT_S
-from tests.faults.faulty_runs import AT_STEP, CLOCK_OFF, FULL_DISK_AT_STEP, LOST_AFTER_S, FaultyRun, hospitals
+from tests.faults.faulty_runs import (
+    AT_STEP,
+    CLOCK_OFF,
+    FULL_DISK_AT_STEP,
+    LOST_AFTER_S,
+    OTHER_RELEASE,
+    FaultyRun,
+    hospitals,
+)
 
-from hekat.channel.mailbox.parcel import DATA, Item, Parcel, decode_parcel
+from hekat.channel import PartyKey
+from hekat.channel.dropout_notice import FINISHED_REASON, sign_dropout
+from hekat.channel.mailbox.departures import write_notice
+from hekat.channel.mailbox.parcel import DATA, EXPELLED, FINISHED, LEFT, Item, Parcel, decode_parcel
 
 PARTIES = ("north", "east", "south", "west", "middle")
 ROUND = r"round-2/upload-\d+/"
@@ -287,22 +297,54 @@ def test_a_replayed_session_is_refused_by_all(fork, tmp_path: Path) -> None:
     assert all(one.code == 2 for one in ended.values())
 
 
-def test_planted_values_are_in_no_traffic_file_or_log_of_others(expected: FaultyRun) -> None:
-    """A row of north's table as text, and its numbers as float32 and float64."""
-    row = (expected.apart.place / "north.csv").read_text().splitlines()[1].split(",")[:3]
-    planted = [",".join(row).encode()]
-    planted += [struct.pack(f"<{form}", float(value)) for value in row for form in "d"]
-    planted += [struct.pack("<3f", *map(float, row))]
-    traffic = b"".join(data for _, _, data in expected.relay.seen)
-    files = [
-        path.read_bytes()
-        for role in expected.apart.roles
-        for path in expected.apart.folder_of(role).rglob("*")
-        if path.is_file()
-    ]
-    for secret in planted:
-        assert secret not in traffic
-        assert not any(secret in content for content in files)
+def test_planted_values_are_in_no_traffic_file_or_log(expected: FaultyRun) -> None:
+    """Every run of these tests is searched when it ends; here is seen that there is something to find."""
+    assert len(expected.planted()) == 5 * len(PARTIES)
+    expected.relay.seen.append(("north", "hub", b"a row: " + expected.planted()[0]))
+    with pytest.raises(AssertionError):
+        expected.check_nothing_leaked()
+    expected.relay.seen.pop()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [LEFT, EXPELLED, FINISHED])
+def test_a_relay_that_forges_an_end_gets_no_wrong_sum_and_blames_nobody_else(fork, tmp_path: Path, kind: str) -> None:
+    """It tells south that north left or returned, in north's name, or that the hub gave up on north, in the hub's."""
+    run = hospitals(tmp_path)
+    run.lost_after_s = LIMIT_S
+    sender = "hub" if kind == EXPELLED else "north"
+    reason = FINISHED_REASON if kind == FINISHED else "slow"
+    word = write_notice(sign_dropout(PartyKey.generate(), bytes(32), sender, "north", reason))
+
+    def forge(by: str, to: str, data: bytes) -> bytes:
+        parcel = decode_parcel(data)
+        items = list(parcel.items)
+        if (by, to) == (sender, "south") and any(item.step.startswith("round-2/") for item in items):
+            # In the place of what north sent, or beside it: this kind counts out of its turn.
+            items = [Item(item.sequence, kind, item.step, word) for item in items] if by == "north" else items
+            items += [Item(1 << 40, EXPELLED, "x", word)] if kind == EXPELLED else []
+        return Parcel(parcel.run_id, by, to, parcel.instance, items).encode()
+
+    run.relay.change = forge
+    ended = run.play(fork, may_be_lost=PARTIES)
+    refused = {role: one.told["error"] for role, one in ended.items() if one.code}
+    assert refused.keys() <= {"south", "north"}, refused
+    assert all(f"in the name of {sender!r}" in error or "gave up on" in error for error in refused.values()), refused
+    assert all(ended[role].code == 2 for role in refused)
+    assert len({run.model_of(party) for party in PARTIES if party not in refused}) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("role", ["east", "hub"])
+def test_a_role_of_another_release_is_told_so_by_name(fork, tmp_path: Path, role: str) -> None:
+    run = hospitals(tmp_path)
+    run.apart.preludes[role] = OTHER_RELEASE
+    run.first_contact_s = LOST_AFTER_S
+    ended = run.play(fork, may_be_lost=PARTIES)
+    _check_refused({role: ended.pop(role)}, "another release of Hekat", "another release plays here")
+    for one in ended.values():
+        assert one.code == 2
+        assert "another release" in one.told["error"] + str(one.told.get("got"))
 
 
 @pytest.mark.long

@@ -182,6 +182,14 @@ def joined(shares: list[np.ndarray]) -> np.ndarray:
 # --- one command that starts them all ----------------------------------------------------------------------------
 
 
+def known(value: object) -> object:
+    """What is told of a run, without whether the party that was lost had told the end of the round before: nobody waits
+    for that word, so it may be read or not."""
+    if isinstance(value, list):
+        return [one.replace(", west", "") if isinstance(one, str) and "/end:" in one else one for one in value]
+    return value
+
+
 def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
     """A job without party keys: the command makes a key for each role, which nothing keeps."""
     apart = clinics(tmp_path, 4, 'kind = "lattice"')
@@ -203,7 +211,7 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
     assert left[0] == left[1]
     same = ("settings", "parties", "results", "rounds", "included", "aggregator_saw", "packing", "clipped")
     for name in same:
-        assert answers[0][name] == answers[1][name], name
+        assert known(answers[0][name]) == known(answers[1][name]), name
     # Of an error in another process its kind is told, and no word of it.
     lost = [{**one, "reason": ""} for answer in answers for one in answer["lost"]]
     assert lost[0] == lost[1]
@@ -256,6 +264,23 @@ def test_a_run_that_stopped_in_processes_goes_on_in_one(tmp_path, capsys) -> Non
     assert_same_arrays(model_in(resumed.folder), model_in(straight.folder))
 
 
+@pytest.mark.long
+def test_roles_apart_go_on_from_folders_of_their_own(tmp_path, fork) -> None:
+    apart = clinics(tmp_path, 3, 'kind = "lattice"', rounds=3)
+    apart.preludes["east"] = KILLED_IN_ROUND_2
+    stopped = apart.play(fork, may_drop_out=("north", "east", "south"))
+    assert all(one.code for one in stopped.values())
+    apart.preludes.clear()
+    for role in apart.roles:
+        before = apart.run_of(role).rename(apart.folder_of(role) / "stopped")
+        apart.options[role] = ["--resume", str(before)]
+    assert {role: one.code for role, one in apart.play(fork).items()} == dict.fromkeys(apart.roles, 0)
+    whole = clinics(make_folder(tmp_path / "whole"), 3, 'kind = "lattice"', rounds=3)
+    straight = run_job(load_inputs(whole.together / "job.toml"), tmp_path / "straight")
+    for role in ("north", "east", "south"):
+        assert_same_arrays(model_in(apart.run_of(role)), model_in(straight.folder))
+
+
 def make_folder(path: Path) -> Path:
     path.mkdir()
     return path
@@ -280,7 +305,7 @@ def test_a_role_that_cannot_play_is_refused_by_name(tmp_path, capsys) -> None:
     assert "there is no relay at" in refusal(capsys, *words, "--role", "north")
     assert "--role plays one role over a relay" in refusal(capsys, job, "--role", "north", "--runs", runs)
     assert "cure: leave it out" in refusal(capsys, *words, "--role", "north", "--dry-run")
-    assert "--resume has no use beside --role" in refusal(capsys, *words, "--role", "north", "--resume", "runs/x")
+    assert "there is nothing to resume in" in refusal(capsys, *words, "--role", "north", "--resume", tmp_path / "x")
     text = site.read_text()
     site.write_text(text.replace('party_key = "north.party"', ""))
     assert "the site file has no party key for north" in refusal(capsys, *words, "--role", "north")

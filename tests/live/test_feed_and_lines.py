@@ -114,8 +114,10 @@ def test_figures_of_a_role_and_of_this_process_are_read() -> None:
     session = RoleSession(terms=None, key=None)
     with session.stopwatch.measure("train"):
         pass
-    work = read_role("north", session, alone=True)
+    work = read_role("north", session, alone=True, elapsed_s=5.0)
     assert work.seconds.keys() == {"train"}
+    assert work.waiting_s == 5.0 - work.seconds["train"]
+    assert read_role("north", session).waiting_s == 0.0
     assert work.memory_bytes > 1 << 20
     machine = MachineReader().read()
     assert machine.cores == len(os.sched_getaffinity(0))

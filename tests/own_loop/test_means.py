@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -265,3 +267,10 @@ def test_the_code_of_parties_takes_turns_in_their_order(play_with) -> None:
 def test_a_parameter_set_of_two_parties_needs_their_word(play_with) -> None:
     run = play_with(lambda party: party.aggregate({"w": np.zeros(1)}, weight=1), THREE[:2], allow_two_parties=True)
     assert set(run.results) == set(THREE[:2])
+
+
+def test_a_state_is_none_of_torch_while_torch_is_being_imported(monkeypatch, play_with) -> None:
+    """An app's thread may import it while another one averages: the module is there before its parts."""
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    run = play_with(lambda party: party.aggregate({"w": np.full(2, 3.0)}, weight=1), THREE)
+    assert run.results["north"]["w"].round(2).tolist() == [3.0, 3.0]

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
+from hekat.protocol.secure_sum.masked.messages import DealersMessage, DealtMessage, IncludedMessage, OutcomeMessage
 from hekat.protocol.vertical_linear.arbiter.messages import (
     HostReadyMessage,
     OpenedLossMessage,
@@ -131,6 +132,22 @@ def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
     }
 
 
+def masked_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
+    """As `current_objects`: what is told of a masked upload; of each, version 1 is kept beside it."""
+    digest, signature = bytes(range(32)), bytes(64)
+    dealt = DealtMessage("A16-16", [digest, digest], signature)
+    dealers = DealersMessage("A16-16", {"north": [digest]}, {"north": signature})
+    included = IncludedMessage(
+        digest, "round-2", {"north": digest}, {"north": [digest]}, {"north": b""}, {"north": signature}
+    )
+    return {
+        "dealt-message.v2": ("DealtMessage", lambda: to_bytes(dealt)),
+        "dealers-message.v2": ("DealersMessage", lambda: to_bytes(dealers)),
+        "included-message.v2": ("IncludedMessage", lambda: to_bytes(included)),
+        "outcome-message.v2": ("OutcomeMessage", lambda: to_bytes(OutcomeMessage(False, ["north"]))),
+    }
+
+
 def flipped(data: bytes) -> bytes:
     """The frame with one bit of its body changed."""
     at = len(data) - CHECKSUM_BYTES - 1
@@ -230,6 +247,7 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "message.v1": ("Every", lambda: to_bytes(every())),
         "ready-message.v2": ("ReadyMessage", lambda: to_bytes(ready())),
         **vertical_messages(),
+        **masked_messages(),
         **rsa_objects(rsa_keys(0)),
     }
 

@@ -34,11 +34,12 @@ class Channel(Protocol):
         """Every party of the run, this one included."""
         ...
 
-    def send(self, to: str, step: str, payload: bytes) -> None:
-        """Hand `payload` to party `to` for its step `step`.
+    def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
+        """Hand `payload` to party `to` for its step `step`; waits for room at most `timeout_s` (None: the default).
 
         Raises:
-            InputError: `to` is no other party of the run, `step` is no step name, `payload` is not bytes.
+            InputError: `to` is no other party of the run, `step` is no step name, `payload` is not bytes, or
+                `timeout_s` is not above 0.
             PartyStoppedError: a party has stopped, or `to` has finished and can never read it, or another party
                 gave up on this one.
             PartyLostError: `to` is lost.

@@ -138,12 +138,14 @@ class InProcessHub:
 
     # --- one party's calls -------------------------------------------------------------------------------
 
-    def send(self, party: str, to: str, step: str, payload: bytes) -> None:
+    def send(self, party: str, to: str, step: str, payload: bytes, timeout_s: float | None = None) -> None:
         """As `Channel.send`, for the end of `party`."""
         check_peer(to, party, self.parties)
         check_step(step)
         check_payload(payload)
-        wait = self._new_wait(party, to, step, receives=False, room_bytes=len(payload), timeout_s=self._timeout_s)
+        seconds = self._timeout_s if timeout_s is None else timeout_s
+        check_timeout(seconds)
+        wait = self._new_wait(party, to, step, receives=False, room_bytes=len(payload), timeout_s=seconds)
         with self._lock:
             self._steps[party] = step
             self._block_until_ready(wait)
@@ -464,9 +466,9 @@ class InProcessChannel:
     def parties(self) -> tuple[str, ...]:
         return self._hub.parties
 
-    def send(self, to: str, step: str, payload: bytes) -> None:
+    def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
         """As `Channel.send`."""
-        self._hub.send(self._party, to, step, payload)
+        self._hub.send(self._party, to, step, payload, timeout_s)
 
     def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
         """As `Channel.receive`."""

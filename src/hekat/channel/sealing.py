@@ -214,7 +214,7 @@ class SealedChannel:
         lost = tuple(self._lost)
         return sign_dropout(self._key, session_id, name, name, reason, step=self._step, saved=self._saved, lost=lost)
 
-    def send(self, to: str, step: str, payload: bytes) -> None:
+    def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
         """As `Channel.send`, sealed. Raises SealError while no session is open."""
         check_peer(to, self.party, self.parties)
         check_step(step)
@@ -238,7 +238,7 @@ class SealedChannel:
             session.sending[to].advance()
         # Counted even if the sending below fails: no sequence number is ever used for two payloads.
         self._next_sent[to] += 1
-        self._send_counted(to, step, sealed)
+        self._send_counted(to, step, sealed, timeout_s)
 
     def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
         """As `Channel.receive`, opened.
@@ -423,10 +423,10 @@ class SealedChannel:
         saved = error.saved if isinstance(error, PartyStoppedError) else notice.saved
         return (error.step, saved) == (notice.step, notice.saved)
 
-    def _send_counted(self, to: str, step: str, data: bytes) -> None:
+    def _send_counted(self, to: str, step: str, data: bytes, timeout_s: float | None = None) -> None:
         self._step = step
         with self._checking_dropouts():
-            self._channel.send(to, step, data)
+            self._channel.send(to, step, data, timeout_s=timeout_s)
         traffic = self._traffic_of(to, step)
         traffic.sent_count += 1
         traffic.sent_bytes += len(data)

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import hekat
-from hekat.cli import audit_command, doctor_command, job_command, keys_command, relay_command, report_command
+from hekat.cli import (
+    audit_command,
+    doctor_command,
+    job_command,
+    keys_command,
+    party_command,
+    relay_command,
+    report_command,
+)
 from hekat.cli.exit_codes import ExitCode
 from hekat.cli.init import command as init_command
 from hekat.cli.predict import command as predict_command
@@ -33,6 +41,7 @@ _COMMANDS = (
     site_command,
     run_command,
     relay_command,
+    party_command,
     predict_command,
     doctor_command,
     report_command,

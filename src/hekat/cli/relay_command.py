@@ -11,7 +11,8 @@ from hekat.cli.printable import printable
 from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.errors import PartyLostError
 from hekat.job.horizontal.job_file import Job
-from hekat.job.load_any_job import load_any_job, roles_of
+from hekat.job.job_head import read_head
+from hekat.job.load_any_job import check_is_played, load_any_job, roles_of
 from hekat.launch.local import LocalRelay, RunTerms
 from hekat.state import new_run_id
 
@@ -30,6 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def serve(options: argparse.Namespace) -> int:
+    check_is_played(read_head(options.job).protocol)
     job = load_any_job(options.job)
     may_drop_out = job.settings.parties if isinstance(job, Job) and job.settings.bears_dropouts else ()
     console = Console(stderr=True, highlight=False)

@@ -76,6 +76,8 @@ class ProtectionCost:
     first_bytes: int
     last_bytes: int
     value_count: int
+    naming_bytes: int = 0
+    """What the rounds before the last one send beside `round_bytes`."""
 
     @property
     def round_bytes(self) -> int:
@@ -118,7 +120,10 @@ class HorizontalCost:
                     "round_bytes": cost.round_bytes,
                     "first_bytes": cost.first_bytes,
                     "last_bytes": cost.last_bytes,
-                    "run_bytes": cost.first_bytes + self.round_count * cost.round_bytes + cost.last_bytes,
+                    "run_bytes": cost.first_bytes
+                    + self.round_count * cost.round_bytes
+                    + cost.last_bytes
+                    + cost.naming_bytes,
                 }
             )
         return {
@@ -222,7 +227,16 @@ def _cost(
         _bytes_of(settings, plan.sums.before, samples, 0),
         _bytes_of(settings, plan.sums.after, samples, plan.upload_number + 1),
         shape.value_count,
+        _naming_bytes(settings),
     )
+
+
+def _naming_bytes(settings: HorizontalSettings) -> int:
+    """What every round but the last, which is counted, takes to name the next one to all parties and an authority."""
+    if settings.protection != "lattice":
+        return 0
+    told = len(settings.parties) + (settings.authority is not None)
+    return told * sum(len(f"round-{number}") for number in range(2, settings.training.round_count + 1))
 
 
 def _traffic(settings: HorizontalSettings, messages: Iterable[Sent]) -> dict[str, RoleBytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
 from hekat.job.load_any_job import AnyJob
@@ -17,6 +18,7 @@ from hekat.protocol.secure_sum.masked.opening.committee import (
     threshold_of,
 )
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 Term = tuple[str, str]
@@ -28,6 +30,8 @@ def terms_of(job: AnyJob) -> list[Term]:
         terms = [*_of_horizontal(job.settings), *_of_horizontal_job(job)]
     elif isinstance(job, VerticalJob):
         terms = [*_of_vertical(job.settings), *_of_vertical_job(job)]
+    elif isinstance(job, AveragingJob):
+        terms = list(_of_averaging(job))
     else:
         terms = list(_of_intersection(job.settings))
     return [("job", job.name), ("protocol", _protocol_of(job)), *terms, ("data", _data_of(job))]
@@ -38,10 +42,14 @@ def _protocol_of(job: AnyJob) -> str:
         return "psi: which ids are common, nothing is trained"
     if isinstance(job, VerticalJob):
         return "vertical_linear: other columns of the same people"
+    if isinstance(job, AveragingJob):
+        return "averaging: updates of a training app that an engine runs"
     return "horizontal: other rows, the same columns"
 
 
 def _data_of(job: AnyJob) -> str:
+    if isinstance(job, AveragingJob):
+        return "whatever the app trains on: the app's code is not in this job"
     test = None if isinstance(job, IntersectionJob) else job.test_data
     return f"the site's table {job.data!r}" + ("" if test is None else f"; to measure on, {test!r}")
 
@@ -50,11 +58,7 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
     training = settings.training
     yield "parties", ", ".join(settings.parties)
     yield "aggregator", settings.aggregator
-    yield "protection", _protection_of(settings)
-    if settings.protection == "lattice":
-        yield "opening", _opening_of(settings)
-        yield "sums checked", _checked_sums_of(settings)
-        yield "least updates in a sum", str(least_parties(settings.sums, settings.sample_size))
+    yield from _of_sums(settings.sums)
     yield "trains", f"{settings.model.name} by {training.algorithm}, up to {training.round_count} rounds"
     if settings.sample_size < len(settings.parties):
         yield "in a round", f"{settings.sample_size} of {len(settings.parties)} parties, by the job's digest"
@@ -62,6 +66,28 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
     yield "opened sums", "updates of every round" + ("; means and spreads of columns" if training.standardise else "")
     if settings.validation.hold_out:
         yield "held out", f"{settings.validation.hold_out:g} of every party's rows, whose losses and counts are summed"
+
+
+def _of_averaging(job: AveragingJob) -> Iterator[Term]:
+    settings = job.settings
+    yield "parties", ", ".join(settings.parties)
+    yield "aggregator", settings.aggregator
+    yield from _of_sums(settings)
+    yield "rounds", f"up to {job.round_count}"
+    yield "weight of a party", f"up to {settings.weight_max}, as the app reports its steps or rows"
+    yield "opened sums", "updates of every round" + ("; metrics of every round" if job.server_learns_model else "")
+    yield (
+        "the engine's server",
+        "LEARNS the mean of every round, and of every metric" if job.server_learns_model else "learns no model",
+    )
+
+
+def _of_sums(settings: SumSettings) -> Iterator[Term]:
+    yield "protection", _protection_of(settings)
+    if settings.protection == "lattice":
+        yield "opening", _opening_of(settings)
+        yield "sums checked", _checked_sums_of(settings)
+        yield "least updates in a sum", str(least_parties(settings, settings.sample_size))
 
 
 def _of_horizontal_job(job: Job) -> Iterator[Term]:
@@ -75,7 +101,7 @@ def _of_horizontal_job(job: Job) -> Iterator[Term]:
         yield "exactness", "every sum is compared with the sum of floats, in one process"
 
 
-def _protection_of(settings: HorizontalSettings) -> str:
+def _protection_of(settings: SumSettings) -> str:
     if settings.protection == "none":
         return "NONE: the aggregator sees every update"
     if settings.protection == "paillier":
@@ -83,13 +109,13 @@ def _protection_of(settings: HorizontalSettings) -> str:
     return "lattice: every update under a secret of its own"
 
 
-def _checked_sums_of(settings: HorizontalSettings) -> str:
+def _checked_sums_of(settings: SumSettings) -> str:
     if settings.check_sum:
         return "against the uploads that their parties signed: an aggregator alone cannot alter one"
     return "NO: an aggregator can alter a sum by itself"
 
 
-def _opening_of(settings: HorizontalSettings) -> str:
+def _opening_of(settings: SumSettings) -> str:
     if settings.opening == "authority":
         return f"by {settings.authority}, which could open every update as well"
     if settings.opening == "shared":

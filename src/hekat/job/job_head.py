@@ -12,7 +12,9 @@ from hekat.job.section import Section, check_format, parse_toml, read_bytes
 from hekat.state.file_format import FileFormat
 
 JOB_FORMAT = FileFormat("job file", ("0.1.0", "0.2.0"))
-PROTOCOLS = ("horizontal", "vertical_linear", "psi")
+PLAYED_PROTOCOLS = ("horizontal", "vertical_linear", "psi")
+"""What Hekat computes by itself, on rows that a site file names."""
+PROTOCOLS = (*PLAYED_PROTOCOLS, "averaging")
 TIMEOUT_S_PER_PARTY = 120.0
 MAX_TIMEOUT_S = 7 * 24 * 3600.0
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from hekat.errors import JobError
 from hekat.job.approvals import check_approved
+from hekat.job.averaging.job_file import AveragingJob, load_averaging_job
 from hekat.job.horizontal.job_file import Job, load_job
 from hekat.job.job_head import read_head
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 
-AnyJob = Job | VerticalJob | IntersectionJob
+AnyJob = Job | VerticalJob | IntersectionJob | AveragingJob
 
 
 def load_any_job(path: Path) -> AnyJob:
@@ -21,6 +22,8 @@ def load_any_job(path: Path) -> AnyJob:
     protocol = read_head(path).protocol
     if protocol == "horizontal":
         return load_job(path)
+    if protocol == "averaging":
+        return load_averaging_job(path)
     return load_vertical_job(path) if protocol == "vertical_linear" else load_intersection_job(path)
 
 
@@ -29,10 +32,27 @@ def roles_of(job: AnyJob) -> tuple[str, ...]:
     return job.settings.parties if isinstance(job, IntersectionJob) else job.settings.everyone
 
 
+def aggregator_of(job: AnyJob) -> str | None:
+    """The role that adds updates; None where the job has none."""
+    return job.settings.aggregator if isinstance(job, (Job, AveragingJob)) else None
+
+
 def approvers_of(job: AnyJob) -> tuple[str, ...]:
-    """Every role but a horizontal job's aggregator, which holds no rows and is given nothing that it can open."""
-    aggregator = job.settings.aggregator if isinstance(job, Job) else None
+    """Every role but an aggregator, which holds no rows and is given nothing that it can open."""
+    aggregator = aggregator_of(job)
     return tuple(name for name in roles_of(job) if name != aggregator)
+
+
+def check_is_played(protocol: str) -> None:
+    """Raise JobError for jobs whose updates come from an app that an engine runs: there is nothing to play here."""
+    if protocol == "averaging":
+        raise JobError(
+            "this job is of an app that an engine runs",
+            expected="a job that Hekat trains itself",
+            got="protocol 'averaging'",
+            cure="start the app by its engine: protect(recipe, job=...) of hekat.nvflare (docs/how_to/nvflare.md); "
+            "beside Flower, play a party: hekat party JOB (docs/how_to/flower.md)",
+        )
 
 
 def check_role(job: AnyJob, role: str) -> None:

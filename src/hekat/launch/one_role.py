@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from hekat.engine.tenancy import declare_tenancy
+from hekat.errors import InputError
+from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
 from hekat.job.job_head import read_head
-from hekat.job.load_any_job import AnyJob, check_role_may_run
+from hekat.job.load_any_job import AnyJob, check_is_played, check_role_may_run
 from hekat.job.site_file import Site
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
+from hekat.run.horizontal.resume import load_stopped
 from hekat.run.horizontal.role_run import run_horizontal_role
 from hekat.run.horizontal.upload_states import check_upload_states, has_all_rows
 from hekat.run.own_keys import OwnKeys, find_own_keys
@@ -22,6 +25,7 @@ from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.psi.role_run import run_intersection_role
 from hekat.run.role_folder import Place
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
+from hekat.run.vertical_linear.resume import load_stopped_part
 from hekat.run.vertical_linear.role_run import run_vertical_role
 
 
@@ -31,6 +35,7 @@ class RoleFiles:
 
     `site` None: site.toml beside the job. `runs` is the folder in which the run's own folder is made. `keys` is a
     folder with a key for each run, for a job that names no party keys. `ask_passphrase` opens a protected key file.
+    `resume` is the folder of the role's own stopped run.
     """
 
     job: Path
@@ -38,6 +43,7 @@ class RoleFiles:
     runs: Path
     ask_passphrase: Callable[[], bytes]
     keys: Path | None = None
+    resume: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,24 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
     Raises a HekatError that names the file, key or party, what was expected and the cure.
     """
     protocol = read_head(files.job).protocol
+    check_is_played(protocol)
     if protocol == "horizontal":
         return _load_horizontal(files, role, dropouts or {})
     if protocol == "vertical_linear":
         vertical = load_vertical_inputs(files.job, files.site, files.ask_passphrase, role=role)
         keys = find_own_keys(vertical.job, role, vertical.party_keys, files.keys)
         check_role_may_run(vertical.site, vertical.job, role)
-        return LoadedRole(role, vertical.job, vertical.site, keys, lambda place: run_vertical_role(vertical, place))
+        stopped = None if files.resume is None else load_stopped_part(files.resume, vertical.job, role)
+        return LoadedRole(
+            role, vertical.job, vertical.site, keys, lambda place: run_vertical_role(vertical, place, stopped)
+        )
+    if files.resume is not None:
+        raise InputError(
+            "a set intersection has nothing to resume",
+            expected="a job that trains",
+            got=f"protocol '{protocol}'",
+            cure="begin a new run",
+        )
     ids = load_intersection_inputs(files.job, files.site, role=role)
     keys = find_own_keys(ids.job, role, ids.party_keys, files.keys)
     check_role_may_run(ids.site, ids.job, role)
@@ -90,17 +107,18 @@ def _load_horizontal(files: RoleFiles, role: str, dropouts: Mapping[str, int]) -
     # A launcher on one machine gives keys in a folder; its site file has to show that it plays every party.
     is_together = files.keys is not None and has_all_rows(inputs.site, inputs.job)
     inputs = replace(inputs, launched_together=is_together)
-    check_dropouts(inputs.job.settings, dropouts, 0)
+    stopped = None if files.resume is None else load_stopped(files.resume, inputs, role)
+    check_dropouts(inputs.job.settings, dropouts, 0 if stopped is None else stopped.rounds_done)
     keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)
     check_role_may_run(inputs.site, inputs.job, role)
-    check_upload_states(inputs, None, files.runs)
+    check_upload_states(inputs, files.resume, files.runs, 0 if stopped is None else stopped.rounds_done)
 
     def play(place: Place) -> Mapping[str, Any]:
-        return run_horizontal_role(inputs, place, dropout_round=dropouts.get(role))
+        return run_horizontal_role(inputs, place, dropout_round=dropouts.get(role), stopped=stopped)
 
     return LoadedRole(role, inputs.job, inputs.site, keys, play, inputs)
 
 
 def roles_that_may_be_lost(job: AnyJob) -> Collection[str]:
     """The roles that the job's protocol goes on without."""
-    return job.settings.parties if isinstance(job, Job) and job.settings.bears_dropouts else ()
+    return job.settings.parties if isinstance(job, (Job, AveragingJob)) and job.settings.bears_dropouts else ()

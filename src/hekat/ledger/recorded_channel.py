@@ -57,8 +57,10 @@ class RecordedChannel:
         """As `SealedChannel.job_digest`. Raises PolicyError where the channel does not seal."""
         return self._sealed("a job's digest needs a sealed channel").job_digest
 
-    def send(self, to: str, step: str, message: Any) -> bytes:
+    def send(self, to: str, step: str, message: Any, timeout_s: float | None = None) -> bytes:
         """Record and send `message`, an object of a message type; returns the SHA-256 of its bytes, as recorded.
+
+        `timeout_s` is the time to wait for room, as `Channel.send`.
 
         Raises:
             InputError: no message, or values that its type does not allow.
@@ -73,7 +75,7 @@ class RecordedChannel:
         records = _records(message, disclosures)
         digest = self.ledger.record("sent", to, step, kind_name(message_type), records, payload)
         try:
-            self.channel.send(to, step, payload)
+            self.channel.send(to, step, payload, timeout_s=timeout_s)
         except ChannelError as error:
             what = f"the {kind_name(message_type)} to {to!r} {NOT_HANDED_OVER} ({type(error).__name__})"
             self.ledger.note(step, what, Disclosure("public"))

@@ -24,10 +24,13 @@ _GPU_EVERY_S = 5.0
 _OF_GPU = ("device", "memory", "temperature", "load")
 
 
-def read_role(role: str, session: RoleSession, *, alone: bool = False) -> RoleWork | None:
+def read_role(
+    role: str, session: RoleSession, *, alone: bool = False, elapsed_s: float | None = None
+) -> RoleWork | None:
     """What `role` has done so far; `alone` in this process, whose figures are then its own.
 
-    None where the role changes its figures just now: they are read without holding it up.
+    `elapsed_s` are the seconds since its session began, None where it takes turns with others. None is returned where
+    the role changes its figures just now: they are read without holding it up.
     """
     try:
         seconds = {part: float(spent) for part, spent in dict(session.stopwatch.seconds).items()}
@@ -37,6 +40,7 @@ def read_role(role: str, session: RoleSession, *, alone: bool = False) -> RoleWo
     return RoleWork(
         role=role,
         seconds=seconds,
+        waiting_s=max(0.0, (elapsed_s or 0.0) - sum(seconds.values())),
         sent_bytes=sum(one.sent_bytes for one in traffic),
         received_bytes=sum(one.received_bytes for one in traffic),
         sent_count=sum(one.sent_count for one in traffic),

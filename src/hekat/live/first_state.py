@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
 from hekat.job.load_any_job import AnyJob, roles_of
 from hekat.job.psi.job_file import IntersectionJob
@@ -17,6 +18,8 @@ def first_state(job: AnyJob, played: Played, own_roles: tuple[str, ...] | None, 
         protocol, protection, central = "psi", job.settings.kind, None
     elif isinstance(job, Job):
         protocol, protection, central = "horizontal", job.settings.protection, job.settings.aggregator
+    elif isinstance(job, AveragingJob):
+        protocol, protection, central = "averaging", job.settings.protection, job.settings.aggregator
     else:
         protocol, protection, central = "vertical_linear", job.settings.protection, job.settings.arbiter
     roles = tuple(roles_of(job))

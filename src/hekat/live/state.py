@@ -83,7 +83,9 @@ class Dropout:
 class RoleWork:
     """What one of the machine's roles has done: seconds by part of its work, sealed bytes and messages.
 
-    Bytes count hellos and signatures. `cpu_s` and `memory_bytes` are of the role's own process, 0 where it has none.
+    All is of the session that goes on, or went on last. `waiting_s` are the session's other seconds: for other roles
+    and the network; 0 where roles take turns. Bytes count hellos and signatures. `cpu_s` and `memory_bytes` are of the
+    role's own process, 0 where it has none.
     """
 
     role: str
@@ -94,6 +96,7 @@ class RoleWork:
     received_count: int = 0
     cpu_s: float = 0.0
     memory_bytes: int = 0
+    waiting_s: float = 0.0
 
 
 @dataclass(frozen=True)

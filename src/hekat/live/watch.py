@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,7 +61,8 @@ class RunWatch(Silence):
     failure: BaseException | None = None
     """What ended the watching before the run; the run went on."""
     _told: deque[Fact] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
-    _sessions: dict[str, RoleSession] = field(default_factory=dict)
+    _sessions: dict[str, tuple[RoleSession, float]] = field(default_factory=dict)
+    """By role its session, and when it began by the monotonic clock."""
     _events: NewLines | None = None
     _ledgers: dict[str, NewLines] = field(default_factory=dict)
     _is_over: threading.Event = field(default_factory=threading.Event)
@@ -93,7 +95,7 @@ class RunWatch(Silence):
         self._told.append(PartyLost(party, step, reason))
 
     def watch(self, role: str, session: RoleSession) -> None:
-        self._sessions = {**self._sessions, role: session}
+        self._sessions = {**self._sessions, role: (session, time.monotonic())}
 
     def __enter__(self) -> RunWatch:
         self._thread = threading.Thread(target=self._guard(self._follow), name="hekat-live-watch", daemon=True)
@@ -136,8 +138,10 @@ class RunWatch(Silence):
         # Lines of several roles in the order in which they were written.
         facts.sort(key=lambda fact: fact.line.time if isinstance(fact, LedgerWritten) else "")
         alone = len(self.state.run.own_roles) == 1
-        for role, session in self._sessions.items():
-            if (work := read_role(role, session, alone=alone)) is not None:
+        for role, (session, begun) in self._sessions.items():
+            # Comparisons in this process are played in turn, wherever the roles play later.
+            elapsed_s = time.monotonic() - begun if self.state.run.played == "alone" else None
+            if (work := read_role(role, session, alone=alone, elapsed_s=elapsed_s)) is not None:
                 facts.append(RoleRead(work))
         facts += [RoleRead(work) for role, path in self.figures.items() if (work := load_role(path, role)) is not None]
         facts.append(MachineRead(self._machine.read()))

@@ -2,7 +2,7 @@
 
 1. receive the public key (paillier), or agree on the first upload's number (lattice)
 2. receive what each party calls for: a mean of tensors, whose names and forms they state, a comparison, or the end
-3. answer: go on, where all call for the same; otherwise say what differs, and end
+3. answer: go on, where all call for the same; otherwise say what differs, and end. For a mean parties do not await it
 4. a mean: serve its sums as in any training; hear that all parties hold the same result
 """
 
@@ -57,13 +57,16 @@ def _serve_calls(roster: Roster, settings: SumSettings, summation: Summation) ->
             return
         if some.call == AVERAGE:
             summation.bound_slots(most_slots(layouts[next(iter(calls))].values()))
-            _serve_mean(roster, settings, summation, f"round-{round_number}", fresh_bounds=some.fresh_bounds)
+            _serve_mean(roster, settings, summation, round_number, fresh_bounds=some.fresh_bounds)
             round_number += 1
 
 
-def _serve_mean(roster: Roster, settings: SumSettings, summation: Summation, step: str, *, fresh_bounds: bool) -> None:
+def _serve_mean(
+    roster: Roster, settings: SumSettings, summation: Summation, number: int, *, fresh_bounds: bool
+) -> None:
+    step = f"round-{number}"
     serve_bounds(roster, settings, summation, step, first=fresh_bounds)
-    summation.serve(step)
+    summation.serve(step, then=f"round-{number + 1}")
     serve_round_end(roster, step)
 
 

@@ -77,7 +77,7 @@ def _compare_layouts(
     if differing:
         more = f"; and {len(differing) - _MAX_SHOWN} more" if len(differing) > _MAX_SHOWN else ""
         return AnswerMessage(
-            f"tensors differ between parties in round {round_number}, and nothing was sent",
+            f"tensors differ between parties in round {round_number}, and no sum was opened",
             "the same names, shapes and dtypes at every party",
             "; ".join(differing[:_MAX_SHOWN]) + more,
             "build the same model at every party; party.check_same compares its source before training",

@@ -150,8 +150,9 @@ def _memory_of(tensor: Any) -> Any:
 
 
 def _is_torch_tensor(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    # Another thread may just be importing torch: before its tensors are there, no value is one.
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    return tensor is not None and isinstance(value, tensor)
 
 
 def _check_torch_form(name: str, value: Any, party: str) -> None:

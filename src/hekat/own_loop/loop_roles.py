@@ -38,6 +38,12 @@ class LoopRoles:
     upload_states: Mapping[str, UploadState] = field(default_factory=dict)
     key_pair: KeyPair | None = None
     tell: Callable[[str], None] = lambda note: None
+    plan: SumPlan = FIRST_ROUND
+    """The sums that are known ahead: where records outlive the run, earlier runs bind the later ones."""
+    wait_s: float = math.inf
+    """How long a role waits for the aggregator, and the aggregator for a party's upload."""
+    accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
+    names_are_keys: bool = False
     records: dict[int, RoundRecord] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
     """What each party's role raised, the first first."""
@@ -68,19 +74,21 @@ class LoopRoles:
     def _serve(self, channel: RecordedChannel) -> None:
         stopwatch = self.sessions[channel.party].stopwatch
         if channel.party == self.settings.aggregator:
-            run_loop_aggregator(channel, self.settings, AggregatorSumRun(stopwatch, FIRST_ROUND, math.inf))
+            run_loop_aggregator(channel, self.settings, AggregatorSumRun(stopwatch, self.plan, self.wait_s))
         else:
             state = self.upload_states.get(channel.party)
-            run_authority(channel, self.settings, AuthorityRun(stopwatch, FIRST_ROUND, state, math.inf))
+            run_authority(channel, self.settings, AuthorityRun(stopwatch, self.plan, state, self.wait_s))
 
     def _join(self, channel: RecordedChannel) -> Party:
         stopwatch = self.sessions[channel.party].stopwatch
         run = PartySumRun(
             stopwatch,
-            FIRST_ROUND,
+            self.plan,
             key_pair=self.key_pair if channel.party == self.settings.leader else None,
             upload_state=self.upload_states.get(channel.party),
-            aggregator_timeout_s=math.inf,
+            aggregator_timeout_s=self.wait_s,
+            accept_members=self.accept_members,
+            names_are_keys=self.names_are_keys,
         )
         with needs_everybody():
             aggregation, digest_key = join_sums(channel, self.settings, run)

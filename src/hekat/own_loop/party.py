@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -120,7 +121,7 @@ class Party:
         Raises:
             InputError: before anything leaves: a weight out of range, NaN, infinity and magnitudes beyond 2^40, a
                 pattern without a match.
-            ProtocolError: before any upload: parties call for different things, or their tensors differ; a call from
+            ProtocolError: before any sum opens: parties call for different things, or their tensors differ; a call from
                 another thread than the party's own.
 
         Examples:
@@ -273,11 +274,19 @@ class Party:
     # --- calls ---------------------------------------------------------------------------------------------------
 
     def _call(self, message: CallMessage) -> None:
-        """Tell the aggregator what is called for; return once all parties call for the same."""
+        """Tell the aggregator what is called for; return once all parties call for the same.
+
+        A mean is asked for at once; its first sum begins once they do.
+        """
         self._calls += 1
         self._around.turns.end(self.name)
         step = call_step(self._calls)
         self._channel.send(self._settings.aggregator, step, message)
+        self._aggregation.defer(partial(self._take_answer, step))
+        if message.call != AVERAGE:
+            self._aggregation.settle()
+
+    def _take_answer(self, step: str) -> None:
         answer = self._channel.receive(self._settings.aggregator, f"{step}/answer", AnswerMessage)
         if answer.what:
             raise ProtocolError(answer.what, expected=answer.expected, got=answer.got, cure=answer.cure)
@@ -350,8 +359,9 @@ class Party:
 
 
 def _is_module(state: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(state, torch.nn.Module)
+    # Another thread may just be importing torch, whose parts are not there yet: then no state is a module.
+    module = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
+    return module is not None and isinstance(state, module)
 
 
 def _frozen_names(module: Any) -> set[str]:

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.channel.mailbox.fake_relay import LIMIT_S, FakeRelay
+from tests.channel.mailbox.fake_relay import LIMIT_S, FakeRelay, shorten_pauses
 
 
 @pytest.fixture(autouse=True)
-def _closed_mailboxes() -> Iterator[None]:
+def _closed_mailboxes(monkeypatch) -> Iterator[None]:
     FakeRelay.made.clear()
+    shorten_pauses(monkeypatch)
     yield
     for mailbox in FakeRelay.made:
         mailbox.close()

@@ -8,23 +8,54 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hekat.channel.mailbox import MailboxChannel, UndeliveredError
+import pytest
+
+from hekat.channel.mailbox import MailboxChannel, UndeliveredError, carriers
 
 # Far more than a test takes: a rule that is broken fails by its error, not by a hang.
 LIMIT_S = 20.0
 
 Change = Callable[[bytes], bytes]
+DELAY_S = 0.02
+GAP = 3
+
+
+def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a mailbox deliver again at once, or nearly so: nothing here needs time to recover."""
+    monkeypatch.setattr(carriers, "_FIRST_PAUSE_S", 0.002)
+    monkeypatch.setattr(carriers, "_LONGEST_PAUSE_S", 0.05)
 
 
 @dataclass
 class Faults:
-    """The odds of each fault, of a parcel or of its receipt. `late` parcels come once more, after later ones."""
+    """The odds of each fault, of a parcel or of its receipt.
+
+    `late` parcels come once more, after later ones, whether they came before or not. `delay`: the receipt takes
+    `DELAY_S`. `flap`: the receiver is out of reach for the next `GAP` deliveries to it. `restart`: the relay forgets
+    what it still had, and carries nothing for its next `GAP` deliveries.
+    """
 
     drop: float = 0.0
     drop_receipt: float = 0.0
     double: float = 0.0
     late: float = 0.0
     truncate: float = 0.0
+    delay: float = 0.0
+    flap: float = 0.0
+    restart: float = 0.0
+
+
+FAULTS = {
+    "drops": Faults(drop=0.3),
+    "drops receipts": Faults(drop_receipt=0.3),
+    "doubles": Faults(double=0.5),
+    "brings old parcels again": Faults(late=0.5),
+    "truncates": Faults(truncate=0.3),
+    "delays": Faults(delay=0.3),
+    "flaps": Faults(flap=0.1),
+    "restarts": Faults(restart=0.1),
+    "everything": Faults(0.15, 0.15, 0.2, 0.2, 0.1, 0.1, 0.03, 0.03),
+}
 
 
 @dataclass
@@ -43,6 +74,7 @@ class FakeRelay:
         self._random = random.Random(self.seed)
         self._lock = threading.Lock()
         self._late: list[tuple[str, bytes]] = []
+        self._gaps: dict[str, int] = {}
 
     def add(self, role: str, roles: tuple[str, ...], **settings) -> MailboxChannel:
         settings = {
@@ -65,10 +97,17 @@ class FakeRelay:
             late, self._late = (self._late, []) if self._random.random() < 0.5 else ([], self._late)
             if is_hit["late"]:
                 self._late.append((to, parcel))
+            if is_hit["restart"]:
+                self._late, self._gaps[""] = [], GAP
+            if is_hit["flap"]:
+                self._gaps[to] = GAP
+            is_down = self._pass_gap("") or self._pass_gap(to)
         for peer, old in late:
             self._hand_over(peer, old)
-        if is_hit["drop"] or sender in self.cut or to in self.cut:
+        if is_hit["drop"] or is_down or sender in self.cut or to in self.cut:
             raise UndeliveredError("dropped")
+        if is_hit["delay"]:
+            threading.Event().wait(DELAY_S)
         parcel = self.change(sender, to, parcel)
         if is_hit["truncate"]:
             parcel = parcel[: len(parcel) // 2]
@@ -78,6 +117,11 @@ class FakeRelay:
         if is_hit["drop_receipt"]:
             raise UndeliveredError("the receipt was dropped")
         return receipt
+
+    def _pass_gap(self, name: str) -> bool:
+        left = self._gaps.get(name, 0)
+        self._gaps[name] = max(0, left - 1)
+        return left > 0
 
     def _hand_over(self, to: str, parcel: bytes) -> bytes:
         if to not in self.mailboxes:

@@ -1,4 +1,4 @@
-"""The contract of `Channel` over mailboxes: matching, order, time-outs, bounded memory."""
+"""Mailboxes beside the rules of every channel: memory over all peers, roles that meet, one process a role."""
 
 from __future__ import annotations
 
@@ -6,82 +6,24 @@ import math
 import threading
 
 import pytest
-from tests.channel.mailbox.fake_relay import FakeRelay
+from tests.channel.mailbox.fake_relay import LIMIT_S, FakeRelay
 
-from hekat.channel import Channel
+from hekat.channel import PartyKey
+from hekat.channel.dropout_notice import sign_dropout
+from hekat.channel.mailbox.pair import MESSAGE_BYTES
 from hekat.channel.mailbox.parcel import Parcel
-from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PolicyError, WireError
+from hekat.errors import ChannelError, ChannelTimeoutError, PartyLostError, PartyStoppedError, PolicyError, WireError
 
 ABC = ("a", "b", "c")
 
 
-def test_a_mailbox_is_a_channel_and_knows_its_parties() -> None:
-    channel = FakeRelay().add("a", ABC)
-    assert isinstance(channel, Channel)
-    assert (channel.party, channel.parties) == ("a", ABC)
-
-
-def test_messages_are_matched_by_sender_and_step_and_kept_until_asked_for() -> None:
-    a, b, c = FakeRelay().add_all(ABC)
-    a.send("b", "first", b"a1")
-    a.send("b", "second", b"a2")
-    c.send("b", "second", b"c2")
-    assert b.receive("c", "second") == b"c2"
-    assert b.receive("a", "second") == b"a2"
-    assert b.receive("a", "first") == b"a1"
-
-
-@pytest.mark.parametrize("payload", [b"", b"\0", bytes(5 << 20)])
-def test_any_bytes_pass(payload: bytes) -> None:
-    a, b, _ = FakeRelay().add_all(ABC)
-    a.send("b", "step", payload)
-    assert b.receive("a", "step") == payload
-
-
-def test_messages_of_one_step_keep_their_order() -> None:
-    a, b, _ = FakeRelay().add_all(ABC)
-    for index in range(200):
-        a.send("b", "step", bytes([index]))
-    assert [b.receive("a", "step") for _ in range(200)] == [bytes([index]) for index in range(200)]
-
-
-def test_a_time_out_names_the_awaited_party_and_step() -> None:
-    a, _, _ = FakeRelay().add_all(ABC)
-    with pytest.raises(ChannelTimeoutError, match=r"'a' got nothing from 'b' in step 'update 3'.*within 0\.01 s"):
-        a.receive("b", "update 3", timeout_s=0.01)
-
-
-@pytest.mark.parametrize("peer", ["a", "nobody", ""])
-def test_unknown_peers_are_refused_with_the_known_ones(peer: str) -> None:
-    a = FakeRelay().add("a", ABC)
-    with pytest.raises(InputError, match="one of: b, c"):
-        a.send(peer, "step", b"")
-    with pytest.raises(InputError, match="one of: b, c"):
-        a.receive(peer, "step")
-
-
-def test_malformed_arguments_are_refused() -> None:
-    a = FakeRelay().add("a", ABC)
-    with pytest.raises(InputError, match="step name"):
-        a.send("b", "line\nbreak", b"")
-    with pytest.raises(InputError, match="bytes"):
-        a.send("b", "step", bytearray(3))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="time-out"):
-        a.receive("b", "step", timeout_s=math.nan)
-    with pytest.raises(InputError, match="max_waiting_bytes"):
-        FakeRelay().add("a", ABC, max_waiting_bytes=0)
-    with pytest.raises(InputError, match="one of: a, b, c"):
-        FakeRelay().add("d", ABC)
-
-
-def test_a_sender_waits_for_room_and_goes_on_once_there_is_some() -> None:
+def test_a_call_may_give_its_wait_for_room_a_time_of_its_own() -> None:
     relay = FakeRelay()
-    a, b = relay.add_all(("a", "b"), max_waiting_bytes=8, timeout_s=20.0)
-    payloads = [bytes([index]) * (index % 9) for index in range(100)]
-    sender = threading.Thread(target=lambda: [a.send("b", "s", payload) for payload in payloads])
-    sender.start()
-    assert [b.receive("a", "s") for _ in payloads] == payloads
-    sender.join()
+    a, _ = relay.add_all(("a", "b"), max_waiting_bytes=10, timeout_s=3600.0)
+    relay.cut.add("b")
+    a.send("b", "first", bytes(10))
+    with pytest.raises(ChannelTimeoutError, match=r"within 0.001 s"):
+        a.send("b", "next", b"3", timeout_s=1e-3)
 
 
 def test_a_sender_to_a_peer_that_reads_nothing_is_told_in_its_time() -> None:
@@ -104,7 +46,22 @@ def test_memory_is_bounded_over_all_peers_and_each_may_have_one_message() -> Non
         for index in range(3):
             assert hub.receive(party.party, f"block {index}") == bytes(60)
             waiting_bytes = [box.waiting_bytes for box in hub._inboxes.values()]
-            assert sum(waiting_bytes) <= 60 * len(parties) + 100
+            assert sum(waiting_bytes) <= (60 + MESSAGE_BYTES) * len(parties) + 100
+
+
+@pytest.mark.parametrize("count", [2, 1000])
+def test_a_word_of_who_is_given_up_on_passes_messages_that_find_no_room(count: int) -> None:
+    """c waits for b, and so reads nothing of what a sent it before; a gives up on b."""
+    a, b, c = FakeRelay().add_all(ABC, may_be_lost="b", timeout_s=math.inf)
+    c._max_waiting_bytes = 1
+    for index in range(count):
+        a.send("c", f"block {index}", b"")
+    a.expel("b", "too late", sign_dropout(PartyKey.generate(), bytes(32), "a", "b", "too late"))
+    with pytest.raises(PartyLostError, match="'b' was lost"):
+        c.receive("b", "share", timeout_s=LIMIT_S)
+    assert [c.receive("a", f"block {index}") for index in range(count)] == [b""] * count
+    with pytest.raises(PartyStoppedError, match="too late"):
+        b.receive("a", "sum")
 
 
 def test_a_step_that_cannot_get_past_the_waiting_ones_is_an_error_at_once() -> None:

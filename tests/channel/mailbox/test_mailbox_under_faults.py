@@ -1,11 +1,11 @@
-"""Mailboxes over a network that drops, doubles, delays, reorders and truncates: each message once, in order."""
+"""Mailboxes over a network with every fault: each message once, in order, and words of an end signed."""
 
 from __future__ import annotations
 
 import threading
 
 import pytest
-from tests.channel.mailbox.fake_relay import LIMIT_S, FakeRelay, Faults
+from tests.channel.mailbox.fake_relay import FAULTS, LIMIT_S, FakeRelay
 
 from hekat.channel import PartyKey, SealedChannel
 from hekat.channel.dropout_notice import sign_dropout
@@ -21,15 +21,6 @@ from hekat.errors import (
     ProtocolError,
     SealError,
 )
-
-FAULTS = {
-    "drops": Faults(drop=0.3),
-    "drops receipts": Faults(drop_receipt=0.3),
-    "doubles": Faults(double=0.5),
-    "brings old parcels again": Faults(late=0.5),
-    "truncates": Faults(truncate=0.3),
-    "everything": Faults(0.15, 0.15, 0.2, 0.2, 0.1),
-}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -69,7 +69,9 @@ def test_parties_of_one_process_share_tables(one_round, monkeypatch) -> None:
 
 
 def test_a_memory_too_small_is_refused_before_anything_starts(one_round, monkeypatch) -> None:
+    """Of a key whose smallest table is above 1 MiB on every path of every processor."""
     monkeypatch.setenv("HEKAT_TABLE_MIB", "1")
+    one_round.edit("job.toml", "key_bits = 2048", "key_bits = 4096")
     monkeypatch.setattr(select, "_instance", cache(select._instance.__wrapped__))
     answer = one_round.run()
     assert answer.code == 2

@@ -68,10 +68,10 @@ def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(valida
 
     serve = aggregator.MaskedSummation.serve
 
-    def stop(self, step: str) -> None:
+    def stop(self, step: str, then: str = "") -> None:
         if step == "validation/final":
             raise OSError("the machine goes down")
-        serve(self, step)
+        serve(self, step, then)
 
     monkeypatch.setattr(aggregator.MaskedSummation, "serve", stop)
     assert validating.run().code == 2
@@ -97,10 +97,10 @@ def test_a_resumed_run_ends_with_the_same_validation(validating, monkeypatch) ->
 
     serve = aggregator.MaskedSummation.serve
 
-    def stop(self, step: str) -> None:
+    def stop(self, step: str, then: str = "") -> None:
         if step == "round-2":
             raise OSError("the machine goes down")
-        serve(self, step)
+        serve(self, step, then)
 
     monkeypatch.setattr(aggregator.MaskedSummation, "serve", stop)
     assert validating.run().code == 2

@@ -101,6 +101,20 @@ def test_a_weak_line_is_warned_of_and_fails_nothing(workplace, line) -> None:
     assert answer["in_order"]
 
 
+@pytest.mark.parametrize(
+    ("protocol", "named"),
+    [
+        ("psi", []),
+        ("vertical_linear", ["max_rounds"]),
+        ("horizontal", ["min_parties", "max_rounds", "committee_members"]),
+    ],
+)
+def test_lines_that_no_allowed_protocol_asks_for_are_not_weak(workplace, protocol, named) -> None:
+    workplace.edit("site.toml", "min_key_bits = 2048", f'protocols = ["{protocol}"]')
+    weak = " ".join(told(workplace, "--site", workplace.folder / "site.toml")["weak"])
+    assert [line for line in ("min_parties", "max_rounds", "committee_members") if line in weak] == named
+
+
 def test_a_strict_site_has_no_weak_line(workplace) -> None:
     workplace.edit("site.toml", "min_key_bits = 2048", STRONG)
     text = (workplace.folder / "site.toml").read_text().replace("[party.north]\n", "")

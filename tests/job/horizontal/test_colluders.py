@@ -42,10 +42,10 @@ def test_terms_and_notes_say_what_the_table_says(party_count: int) -> None:
     # 8 and 9 parties have no row of their own: seven members, and u_min = ceil(2P / 3) of 6.
     parties, members = (documented() | {8: (4, 2), 9: (4, 2)})[party_count]
     settings = settings_of(party_count)
-    assert colluders_borne(settings) == (parties, members)
+    assert colluders_borne(settings.sums) == (parties, members)
     said = f"the aggregator together with up to {parties} {'party' if parties == 1 else 'parties'}"
     said += "" if members == parties else f", up to {members} of them members"
-    assert _opening_of(settings).endswith(said)
+    assert _opening_of(settings.sums).endswith(said)
     assert _who_opens(settings).endswith(said)
 
 
@@ -54,7 +54,7 @@ def test_terms_and_notes_say_what_the_table_says(party_count: int) -> None:
 )
 def test_a_sample_bears_what_the_row_of_its_size_says(party_count: int, participation: float, expected: int) -> None:
     settings = settings_of(party_count, participation)
-    assert colluders_borne(settings)[0] == expected == documented()[settings.sample_size][0]
+    assert colluders_borne(settings.sums)[0] == expected == documented()[settings.sample_size][0]
     ending = f"up to {expected} {'party' if expected == 1 else 'parties'}"
-    assert _opening_of(settings).endswith(ending)
+    assert _opening_of(settings.sums).endswith(ending)
     assert _who_opens(settings).endswith(ending)

@@ -17,9 +17,9 @@ from hekat.channel import PartyKey
 from hekat.cli.main import main
 from hekat.errors import KeyRefusedError
 from hekat.launch.nvflare.kit_binding import KitBinding, bind_to_kit, check_binding
-from hekat.launch.nvflare.outcome import outcome_path, read_outcome
 from hekat.launch.nvflare.pinning import binding_path
 from hekat.launch.nvflare.site_link import SiteLink
+from hekat.launch.outcome import outcome_path, read_outcome
 
 OWN, OTHER = PartyKey.generate(), PartyKey.generate()
 ROOT = root_of("clinics")

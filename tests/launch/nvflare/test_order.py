@@ -23,7 +23,7 @@ def arguments(tmp_path: Path) -> dict[str, object]:
 def test_an_order_arrives_as_it_was_made(tmp_path: Path) -> None:
     job = clinics(tmp_path, 3, COMMITTEE).together / "job.toml"
     order = make_order(job, {"east": "site-2"})
-    assert RunOrder.from_arguments(**order.to_arguments()) == order
+    assert RunOrder.from_arguments(order.to_arguments()) == order
     assert order.job_text == job.read_bytes()
     assert order.sites == {"north": "north", "east": "site-2", "south": "south", "hub": "server"}
     assert order.client_sites == ["north", "site-2", "south"]
@@ -51,7 +51,7 @@ def test_the_engine_finds_no_name_to_replace_in_an_order(arguments: dict[str, ob
 )
 def test_what_is_no_order_is_refused(arguments: dict[str, object], change: dict[str, object], told: str) -> None:
     with pytest.raises(JobError, match=told):
-        RunOrder.from_arguments(**{**arguments, **change})
+        RunOrder.from_arguments({**arguments, **change})
 
 
 @pytest.mark.parametrize("role", ["north", "authority"])

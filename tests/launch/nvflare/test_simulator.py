@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import signal
 import socket
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart
+
+from hekat.launch.horizontal.run import run_job
+from hekat.run.horizontal.load_inputs import load_inputs
+
+__all__ = ["one_engine_at_a_time"]  # a fixture of all tests here
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
@@ -29,9 +31,10 @@ from pathlib import Path
 from nvflare.recipe.sim_env import SimEnv
 from hekat.nvflare import HekatRecipe
 job, place, sites = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
-recipe = HekatRecipe(job, site=sys.argv[4], runs=place / "runs")
+resume = sys.argv[5] or None
+recipe = HekatRecipe(job, site=sys.argv[4], runs=place / "runs", resume=resume)
 try:
-    recipe.run(SimEnv(clients=sites, workspace_root=str(place / "workspace")))
+    recipe.run(SimEnv(clients=sites, workspace_root=str(place / f"workspace{'-again' if resume else ''}")))
 except RuntimeError as error:
     print(error)
 outcomes = {role: [one.outcome, one.kind, one.error] for role, one in recipe.outcomes().items()}
@@ -40,34 +43,30 @@ outcomes = {role: [one.outcome, one.kind, one.error] for role, one in recipe.out
 AUTHORITY = 'opening = "authority"\nauthority = "keeper"'
 
 
-@pytest.fixture(autouse=True)
-def _one_engine_at_a_time() -> Iterator[None]:
-    """Engines that start side by side take each other's free ports."""
-    with (Path(tempfile.gettempdir()) / "hekat-tests-nvflare.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def run_apart(words: list[str], environment: dict[str, str], *, timeout_s: float) -> subprocess.CompletedProcess[str]:
-    """Run a command; where it takes too long, end it and what it started in its session."""
-    process = subprocess.Popen(
-        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
-    return subprocess.CompletedProcess(words, process.returncode, out, err)
-
-
-def simulate(place: Path, job: Path, sites: list[str], site: Path, *, ends_well: bool = True) -> dict:
+def simulate(
+    place: Path, job: Path, sites: list[str], site: Path, *, ends_well: bool = True, resume: str = ""
+) -> dict[str, Any]:
     environment = {**os.environ, "HOME": str(place), "TMPDIR": str(place)}
-    words = [sys.executable, "-c", PROGRAM, str(job), str(place), json.dumps(sites), str(site)]
+    words = [sys.executable, "-c", PROGRAM, str(job), str(place), json.dumps(sites), str(site), resume]
     done = run_apart(words, environment, timeout_s=180)
     assert done.returncode == 0 or not ends_well, done.stdout[-3000:] + done.stderr[-3000:]
     return json.loads((place / "told.json").read_text())
+
+
+def three_hospitals(place: Path, opening: str, rounds: int) -> Path:
+    """The hospitals' job and site file in `place`, for three of them; returns the job."""
+    text = (EXAMPLES / "hospitals" / "job.toml").read_text()
+    text = text.replace('"saint-anne", "riverside", ', "").replace("rounds = 20", f"rounds = {rounds}")
+    text = text.replace("alone = true", "alone = false").replace("plain = true", "plain = false")
+    start = text.index('opening = "committee"')
+    text = text[:start] + opening + text[text.index("\n\n[compare]") :]
+    job = place / "job.toml"
+    job.write_text(text)
+    own = (EXAMPLES / "hospitals" / "site.toml").read_text()
+    own = own.replace('openings = ["committee"]', 'openings = ["committee", "authority", "shared"]')
+    (place / "site.toml").write_text(own)
+    (place / "hospitals.py").write_bytes((EXAMPLES / "hospitals" / "hospitals.py").read_bytes())
+    return job
 
 
 @pytest.mark.parametrize(
@@ -80,17 +79,7 @@ def simulate(place: Path, job: Path, sites: list[str], site: Path, *, ends_well:
     ids=["committee", "authority", "shared"],
 )
 def test_hospitals_train_in_the_simulator(tmp_path: Path, opening: str, sites: list[str]) -> None:
-    text = (EXAMPLES / "hospitals" / "job.toml").read_text()
-    text = text.replace('"saint-anne", "riverside", ', "").replace("rounds = 20", "rounds = 2")
-    text = text.replace("alone = true", "alone = false").replace("plain = true", "plain = false")
-    start = text.index('opening = "committee"')
-    text = text[:start] + opening + text[text.index("\n\n[compare]") :]
-    job = tmp_path / "job.toml"
-    job.write_text(text)
-    site = EXAMPLES / "hospitals" / "site.toml"
-    own = site.read_text().replace('openings = ["committee"]', 'openings = ["committee", "authority", "shared"]')
-    (tmp_path / "site.toml").write_text(own)
-    (tmp_path / "hospitals.py").write_bytes((EXAMPLES / "hospitals" / "hospitals.py").read_bytes())
+    job = three_hospitals(tmp_path, opening, rounds=2)
     told = simulate(tmp_path, job, sites, tmp_path / "site.toml")
     roles = {*sites, "aggregator"}
     assert told["outcomes"] == {role: ["finished", "", ""] for role in roles}
@@ -106,9 +95,50 @@ def test_hospitals_train_in_the_simulator(tmp_path: Path, opening: str, sites: l
     assert [one for one in planted if one in kept] == []
 
 
+# A site's own code, whose process raises in round 2 as long as a file says so.
+STOPS_IN_ROUND_2 = """
+
+_load = load
+
+
+def load(hospital):
+    from pathlib import Path
+
+    from hekat.run.horizontal.role import HorizontalRole
+
+    def leave(self, step, part):
+        if (step, part) == ("round-2", "sign"):
+            raise RuntimeError("this machine goes down")
+
+    if hospital == 1 and (Path(__file__).parent / "stops").exists():
+        HorizontalRole._leave_where_asked = leave
+    return _load(hospital)
+"""
+
+
+def test_a_run_that_stopped_goes_on_in_a_new_job_with_the_same_bits(tmp_path: Path) -> None:
+    job, sites = three_hospitals(tmp_path, 'opening = "committee"', rounds=3), ["northside", "lakeview", "county"]
+    with (tmp_path / "hospitals.py").open("a") as code:
+        code.write(STOPS_IN_ROUND_2)
+    (tmp_path / "stops").touch()
+    stopped = simulate(tmp_path, job, sites, tmp_path / "site.toml", ends_well=False)
+    assert {outcome for outcome, _, _ in stopped["outcomes"].values()} == {"failed"}
+    (tmp_path / "stops").unlink()
+    told = simulate(tmp_path, job, sites, tmp_path / "site.toml", resume=stopped["run_id"])
+    assert told["outcomes"] == {role: ["finished", "", ""] for role in (*sites, "aggregator")}
+    assert told["run_id"] != stopped["run_id"]
+    whole = run_job(load_inputs(job, tmp_path / "site.toml"), tmp_path / "whole")
+    expected = read_arrays(whole.folder / "model.npz")
+    for site in sites:
+        folder = tmp_path / "runs" / site / told["run_id"]
+        assert '"rounds_done": 1' in (folder / "events.jsonl").read_text().partition('"round"')[0]
+        for one, other in zip(read_arrays(folder / "model.npz"), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def read_arrays(path: Path) -> list[np.ndarray]:
     with np.load(path, allow_pickle=False) as arrays:
-        return [arrays[name] for name in arrays.files]
+        return [arrays[name] for name in arrays.files if name != "hekat"]
 
 
 @pytest.mark.parametrize(

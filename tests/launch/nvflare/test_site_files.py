@@ -9,8 +9,8 @@ import pytest
 
 from hekat.errors import HekatError, JobError, KeyRefusedError, PolicyError, StateError
 from hekat.launch.nvflare.allow_list import add_to_allow_list, allows_hekat, read_resources
-from hekat.launch.nvflare.outcome import noted_outcome, outcome_path, read_outcome
 from hekat.launch.nvflare.site_link import LINK_VARIABLE, SiteLink, find_site_link, read_site_link
+from hekat.launch.outcome import noted_outcome, outcome_path, read_outcome
 
 RUN = "20260101T000000Z-0123ab"
 

@@ -13,7 +13,7 @@ from hekat.errors import HekatError, JobError, PolicyError, StateError
 from hekat.job.approvals import revoke
 from hekat.job.site_file import load_site
 from hekat.launch.nvflare.order import RunOrder
-from hekat.launch.nvflare.outcome import outcome_path, read_outcome
+from hekat.launch.outcome import outcome_path, read_outcome
 from hekat.summary.result_file import RESULT_FILE
 
 KIND = "ecdh"

@@ -64,7 +64,7 @@ def test_prometheus_reads_figures_and_no_ledger() -> None:
     facts = [
         EventWritten(started_event()),
         PhaseBegun("encrypted", 4),
-        RoleRead(RoleWork("north", {"train": 2.0}, 30, 40)),
+        RoleRead(RoleWork("north", {"train": 2.0}, 30, 40, waiting_s=3.0)),
         LedgerWritten(ledger_line("hub", "received")),
         EventWritten(round_event(1, validation={"rmse": 2.0})),
     ]
@@ -75,6 +75,7 @@ def test_prometheus_reads_figures_and_no_ledger() -> None:
         'hekat_rounds_planned{phase="encrypted"} 4.0',
         'hekat_work_seconds_total{part="train",role="north"} 2.0',
         'hekat_sealed_bytes_total{direction="sent",role="north"} 30.0',
+        'hekat_waiting_seconds{role="north"} 3.0',
         "hekat_plain_bytes_total 40.0",
         'hekat_loss{phase="encrypted"} 0.5',
         'hekat_metric{metric="auc",phase="encrypted",rows="common_test"} 0.9',

@@ -42,7 +42,8 @@ def browser() -> Iterator[object]:
 
 def make_run():
     works = [
-        RoleWork(name, {"train": 1.5, "open": 0.5}, 2_000_000, 3_000_000, 40, 50) for name in ("north", "east", "hub")
+        RoleWork(name, {"train": 1.5, "open": 0.5}, 2_000_000, 3_000_000, 4000, 5000, waiting_s=7.0)
+        for name in ("saint-northside", "east", "hub")
     ]
     return play(
         make_state(values_each_round=1000, machine=Machine(2, 9.0, 1.2, 200_000_000, 300_000_000, {"device": "H200"})),
@@ -102,9 +103,14 @@ def test_the_page_shows_the_run(browser, served, width, scheme) -> None:
         "62.5",
         "H200",
         "0.9000",
+        "waiting for others and the network",
+        "9 s",
+        "do not grow with the model",
     ):
         assert said in text.replace("2 MB", "2.00 MB"), said
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    cut = "[...document.querySelectorAll('.wide')].filter((one) => one.scrollWidth > one.clientWidth)"
+    assert page.evaluate(f"{cut}.map((one) => one.innerText)") == []
     assert page.locator("polyline").count() == 1
     assert page.problems == []
 

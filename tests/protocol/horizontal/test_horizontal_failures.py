@@ -14,9 +14,9 @@ from hekat.errors import (
     BoundError,
     HekatError,
     InputError,
+    ModelsDifferError,
     PartyStoppedError,
     PolicyError,
-    ProtocolError,
     WireKindError,
     WireVersionError,
 )
@@ -35,6 +35,7 @@ from hekat.protocol.secure_sum.paillier.messages import (
 )
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.run.horizontal.training_state_file import says_models_differ
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.frame import read_frame, write_frame
@@ -61,7 +62,7 @@ def test_a_party_that_raises_ends_the_run_with_its_name_and_what_was_saved(
     monkeypatch.setattr(training._Trainer, "_work_locally", fail)
     rehearsal = rehearse(settings_of(training=ONE_GRADIENT, protection=protection), tables_of(1))
     rehearsal.on_saved = first_round_saved.set
-    with pytest.raises(PartyStoppedError, match=rf"party '{party}' stopped in step 'round-1/agreed'") as caught:
+    with pytest.raises(PartyStoppedError, match=rf"party '{party}' stopped in step 'round-1/end'") as caught:
         rehearsal.run()
     assert caught.value.party == party
     assert caught.value.saved == "checkpoint of round 1"
@@ -99,10 +100,10 @@ def test_parties_with_different_models_are_found_and_named(protection, rehearse,
     }
     with pytest.raises(PartyStoppedError) as caught:
         rehearsal.run()
-    assert isinstance(caught.value.__cause__, ProtocolError)
+    assert isinstance(caught.value.__cause__, ModelsDifferError)
     assert caught.value.party == settings.aggregator
     assert "a, c | b" in str(caught.value)
-    assert rehearsal.saved == [], "a model that the parties do not share is not saved"
+    assert says_models_differ(caught.value), "whoever keeps the run's folder sets its checkpoint aside"
 
 
 def test_parties_with_other_columns_or_labels_are_refused(rehearse, tables_of, settings_of) -> None:
@@ -140,7 +141,7 @@ class WrongSummation(PaillierSummation):
 
     change = staticmethod(lambda received, key: received[0])
 
-    def serve(self, step: str) -> None:
+    def serve(self, step: str, then: str = "") -> None:
         received = []
         for party in self._settings.parties:
             update = self._channel.receive(party, f"{step}/update", UpdateMessage)
@@ -198,7 +199,7 @@ def test_a_sum_that_claims_other_contributors_is_refused(rehearse, tables_of, se
     tables = tables_of(1)
 
     class Claiming(PaillierSummation):
-        def serve(self, step: str) -> None:
+        def serve(self, step: str, then: str = "") -> None:
             total = None
             for party in self._settings.parties:
                 update = self._channel.receive(party, f"{step}/update", UpdateMessage)

@@ -117,9 +117,10 @@ def read_notice(word: bytes) -> DropoutNotice | None:
     if not isinstance(fields, list) or [type(entry) for entry in fields] != kinds:
         raise _no_word()
     by, party, reason, signature, step, saved, lost = fields
-    if not all(isinstance(name, str) for name in lost):
+    if not all(isinstance(name, str) and name.isprintable() for name in lost):
         raise _no_word()
-    if reason != printable_reason(reason or "?"):
+    # Whoever signs chooses the words: they are shown at a terminal, and kept.
+    if not reason or any(text != printable_reason(text or "?") for text in (reason, step or "?", saved or "?")):
         raise _no_word()
     return DropoutNotice(by, party, reason, signature, step, saved, tuple(lost))
 

@@ -20,7 +20,8 @@ from hekat.channel.channel import (
 from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
 from hekat.channel.mailbox.carriers import Carriers
 from hekat.channel.mailbox.departures import Departures, write_notice
-from hekat.channel.mailbox.pair import Inbox, Outbox
+from hekat.channel.mailbox.ended_waits import no_answer, no_room_left, not_met
+from hekat.channel.mailbox.pair import MESSAGE_BYTES, Inbox, Outbox
 from hekat.channel.mailbox.parcel import (
     DATA,
     EXPELLED,
@@ -28,14 +29,18 @@ from hekat.channel.mailbox.parcel import (
     INSTANCE_BYTES,
     JOIN,
     LEFT,
+    MAX_WORD_BYTES,
     Item,
+    OtherFormatError,
     Parcel,
     Receipt,
     decode_parcel,
     decode_receipt,
 )
 from hekat.channel.mailbox.post import Post
-from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PolicyError, WireError
+from hekat.channel.mailbox.refusals import OTHER_FORMAT, PLAYED_TWICE, Refusals
+from hekat.channel.mailbox.settling import Settling
+from hekat.errors import ChannelError, InputError, WireError
 
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
 LOST_AFTER_S = 30.0
@@ -43,7 +48,6 @@ FIRST_CONTACT_S = 120.0
 # Words of an end are delivered within this, or not at all.
 _LAST_WORDS_S = 20.0
 _CONTROL_STEP = "hekat/control"
-_PLAYED_TWICE = "another process plays this role"
 
 
 class MailboxChannel:
@@ -55,15 +59,20 @@ class MailboxChannel:
 
     Rules, beside the rules of `Channel`:
 
-    - Unread and undelivered messages take at most `max_waiting_bytes` each, all peers together; beyond it `send` waits,
-      and peers are told to deliver again later. Each pair may always have one message, and a role that is awaited may
-      fill that room alone: nobody is kept out for good.
+    - Unread and undelivered messages take at most `max_waiting_bytes` each, all peers together, a kilobyte for each
+      message included; beyond it `send` waits, and peers are told to deliver again later. Each pair may always have one
+      message, and a role that is awaited may fill that room alone: nobody is kept out for good.
     - A peer that cannot be reached for `lost_after_s` (before its first receipt: `first_contact_s`), while a call waits
       for it, is a ChannelTimeoutError of that call. The aggregator then expels it by its signed word, which makes all
       others agree. One that cannot reach the aggregator ends.
     - A role that raised says so by `fail`, one that returned by `finish`: by words that its session signed, or else
       told as unsigned ones. Words about a third role count from roles that may not be lost themselves.
-    - A second process of a role is refused by all that met the first.
+    - A second process of a role is refused by all that met the first, and so is another release. A role believes a
+      refusal by one that may not be lost itself, or by all others: else one party could end the aggregator by it.
+    - Once the role's end is closed, its own calls raise ChannelError.
+
+    An engine that keeps a parcel and brings it later, in order and without fail, makes a mailbox with `stores_parcels`:
+    what its post took counts as delivered, receipts are nobody's, and peers are lost only by `note_out_of_reach`.
     """
 
     def __init__(
@@ -78,6 +87,7 @@ class MailboxChannel:
         first_contact_s: float = FIRST_CONTACT_S,
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
         may_be_lost: Collection[str] = (),
+        stores_parcels: bool = False,
     ) -> None:
         """`timeout_s` is the time of one wait where the caller gives none. Raises InputError for malformed values."""
         check_party_names(roles)
@@ -92,20 +102,25 @@ class MailboxChannel:
             if name not in roles:
                 raise InputError("no such party in this run", expected=f"one of: {', '.join(roles)}", got=repr(name))
         self._role, self._roles, self._run_id = role, tuple(roles), run_id
+        self._others = [name for name in roles if name != role]
         self._timeout_s, self._lost_after_s, self._first_contact_s = timeout_s, lost_after_s, first_contact_s
         self._max_waiting_bytes = max_waiting_bytes
+        self._stores_parcels = stores_parcels
         self._instance = secrets.token_bytes(INSTANCE_BYTES)
         self._changed = Condition()
         self._outboxes = {name: Outbox() for name in self._others}
         self._inboxes = {name: Inbox() for name in self._others}
         self._asks = dict.fromkeys(self._others, False)
-        self._refusals: dict[str, str] = {}
         self._cards: dict[str, bytes] = {}
         self._awaited = ""
         self._step = BEFORE_FIRST_STEP
         self._own_word: DropoutNotice | None = None
         self._departures = Departures(role, frozenset(may_be_lost))
+        self._refusals = Refusals(role, self._others, frozenset(may_be_lost))
         self._is_over = False
+        self._under_way = dict.fromkeys(self._others, 0)
+        self._out_of_reach: set[str] = set()
+        self._settling = Settling(self._changed)
         self._carriers = Carriers(post, self._changed, self._next_parcel, self._settle)
 
     @property
@@ -117,14 +132,18 @@ class MailboxChannel:
         return self._roles
 
     @property
-    def _others(self) -> list[str]:
-        return [name for name in self._roles if name != self._role]
+    def awaited(self) -> str:
+        """The peer whose message a call waits for; "" where none waits."""
+        return self._awaited
 
     # --- the engine's call -------------------------------------------------------------------------------
 
     def accept(self, data: bytes) -> bytes:
         """The receipt for a parcel that came. Raises WireError for bytes that are no parcel of this run's for here."""
-        parcel = decode_parcel(data)
+        try:
+            parcel = decode_parcel(data)
+        except OtherFormatError:
+            return Receipt(self._instance, refusal=OTHER_FORMAT).encode()
         if parcel.run_id != self._run_id or parcel.receiver != self._role or parcel.sender not in self._inboxes:
             raise WireError(
                 "a parcel of another run or for another role",
@@ -136,17 +155,47 @@ class MailboxChannel:
             if inbox.instance is None:
                 inbox.instance = parcel.instance
             if inbox.instance != parcel.instance:
-                return Receipt(self._instance, refusal=_PLAYED_TWICE).encode()
+                return Receipt(self._instance, refusal=PLAYED_TWICE).encode()
             self._note_contact(parcel.sender)
-            inbox.admit(
+            was_taken = inbox.admit(
                 list(parcel.items),
                 lambda size: self._has_room(parcel.sender, size),
                 lambda item: self._note_word(parcel.sender, item),
             )
-            if self._is_over:
+            if self._stores_parcels and not was_taken:
+                # Nobody brings it again: what is missing will never come.
+                self._out_of_reach.add(parcel.sender)
+            if self._is_over or self._gave_up_on(parcel.sender):
                 inbox.clear()
-            self._changed.notify_all()
+            self._settling.tell()
             return Receipt(self._instance, inbox.next_sequence, inbox.was_busy).encode()
+
+    def note_out_of_reach(self, peer: str) -> None:
+        """The engine reaches `peer` no more: a call that waits for it ends as after `lost_after_s` without contact."""
+        check_peer(peer, self._role, self._roles)
+        with self._changed:
+            self._out_of_reach.add(peer)
+            self._settling.tell()
+
+    def wait_until_settled(self, is_paused: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait until the post has everything, and the role waits for what has not come or `is_paused`; whether so.
+
+        `is_paused` is asked with the lock held, anew after each `nudge`.
+        """
+
+        def is_settled() -> bool:
+            # What is left of an ended role is for peers that ended before, and goes nowhere.
+            if not self._is_over and any(outbox.items for outbox in self._outboxes.values()):
+                return False
+            return is_paused() or self._settling.is_settled
+
+        with self._changed:
+            return self._changed.wait_for(is_settled, None if math.isinf(timeout_s) else timeout_s)
+
+    def nudge(self) -> None:
+        """Have `wait_until_settled` ask again."""
+        with self._changed:
+            self._changed.notify_all()
 
     # --- the role's calls ----------------------------------------------------------------------------------
 
@@ -154,8 +203,11 @@ class MailboxChannel:
         """Show `card` to every other role, and wait for theirs: what each showed, by name, unsigned.
 
         Raises ChannelTimeoutError naming who did not come in `first_contact_s`, PolicyError where another process plays
-        this role, PartyStoppedError or PartyLostError where a role left.
+        this role or another release the others, PartyStoppedError or PartyLostError where a role left, InputError for a
+        card of more than a MiB.
         """
+        if len(card) > MAX_WORD_BYTES:
+            raise InputError("the card is too long", expected=f"{MAX_WORD_BYTES} bytes at most", got=f"{len(card)}")
         deadline = time.monotonic() + self._first_contact_s
         with self._changed:
             for peer in self._others:
@@ -166,32 +218,31 @@ class MailboxChannel:
                     self._raise_if_gone(peer, "shows nothing of its job")
                 left_s = deadline - time.monotonic()
                 if left_s <= 0:
-                    raise ChannelTimeoutError(
-                        f"not every role came: no {' and no '.join(missing)}",
-                        expected=f"{', '.join(self._roles)} within {self._first_contact_s:g} s",
-                        got=", ".join(name for name in self._roles if name not in missing),
-                        cure="start them, or look at whether the engine reaches them",
-                    )
+                    told = self._refusals.told_by(missing)
+                    raise not_met(self._roles, missing, self._first_contact_s, told)
                 self._changed.wait(left_s)
             return dict(self._cards)
 
-    def send(self, to: str, step: str, payload: bytes) -> None:
+    def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
         """As `Channel.send`: queued, and delivered by another thread."""
         check_peer(to, self._role, self._roles)
         check_step(step)
         check_payload(payload)
+        seconds = self._timeout_s if timeout_s is None else timeout_s
+        check_timeout(seconds)
         outbox = self._outboxes[to]
 
         def has_room() -> bool:
             waiting_bytes = sum(one.waiting_bytes for one in self._outboxes.values())
-            return not outbox.waiting_bytes or waiting_bytes + len(payload) <= self._max_waiting_bytes
+            size = len(payload) + MESSAGE_BYTES
+            return not outbox.waiting_bytes or waiting_bytes + size <= self._max_waiting_bytes
 
-        with self._changed:
+        with self._changed, self._settling.waiting():
             self._step = step
             self._wait(
                 to,
                 has_room,
-                self._timeout_s,
+                seconds,
                 lambda: self._raise_if_gone(to, f"will never read step {step!r}, which {self._role!r} sends"),
                 f"found no room at {to!r} for its message of step {step!r}",
             )
@@ -207,17 +258,12 @@ class MailboxChannel:
 
         def raise_if_hopeless() -> None:
             self._raise_if_gone(
-                sender, f"sends no step {step!r}, which {self._role!r} awaits", self._describe_unread(sender)
+                sender, f"sends no step {step!r}, which {self._role!r} awaits", inbox.describe_unread(sender)
             )
-            if inbox.was_busy and inbox.waiting_bytes:
-                raise ChannelError(
-                    f"party {self._role!r} awaits step {step!r} of {sender!r}, which can never come",
-                    expected="messages read in about the order they are sent",
-                    got=f"no room left for more{self._describe_unread(sender)}",
-                    cure="receive those first, or raise max_waiting_bytes",
-                )
+            if inbox.was_busy and inbox.waiting_bytes and not self._stores_parcels:
+                raise no_room_left(self._role, sender, step, inbox.describe_unread(sender))
 
-        with self._changed:
+        with self._changed, self._settling.waiting():
             self._step = step
             self._awaited = sender
             try:
@@ -270,7 +316,7 @@ class MailboxChannel:
                         self._put(peer, EXPELLED, _CONTROL_STEP, write_notice(notice))
             self._inboxes[party].clear()
             self._outboxes[party].drop_data()
-            self._changed.notify_all()
+            self._settling.tell()
 
     # --- the launcher's calls --------------------------------------------------------------------------------
 
@@ -307,6 +353,8 @@ class MailboxChannel:
             return [peer for peer in self._others if self._outboxes[peer].items and not gone.is_gone(peer)]
 
         with self._changed:
+            if self._is_over:
+                return tuple(untold())
             for peer in self._others:
                 self._put(peer, kind, _CONTROL_STEP, word)
             while untold():
@@ -342,20 +390,20 @@ class MailboxChannel:
             silent_s = self._unreachable_s(peer, now)
             if left_s <= 0 or silent_s is not None:
                 within_s = timeout_s if silent_s is None else silent_s
-                raise ChannelTimeoutError(
-                    f"party {self._role!r} {what}",
-                    expected=f"an answer within {within_s:g} s",
-                    got="none" if silent_s is None else f"nothing delivered to {peer!r} for so long",
-                    cure=f"look at what {peer!r} is doing, or allow the step more time",
-                )
+                raise no_answer(self._role, what, within_s, peer, is_unreachable=silent_s is not None)
             # An unreachable peer is noticed by what is delivered to it: a question, where there is nothing else.
             ask_s = self._lost_after_s / 4
             if now - self._carriers.reach_of(peer).last_contact >= ask_s:
                 self._ask(peer)
+            self._settling.see()
             self._changed.wait(min(left_s, ask_s, 1.0) if not math.isinf(left_s) else min(ask_s, 1.0))
 
     def _unreachable_s(self, peer: str, now: float) -> float | None:
         """The time within which `peer` should have been reached, where it was not."""
+        if peer in self._out_of_reach:
+            return 0.0
+        if self._stores_parcels:
+            return None
         reach = self._carriers.reach_of(peer)
         limit_s = self._lost_after_s if reach.was_reached else self._first_contact_s
         if reach.failing_since is None or now - reach.failing_since < limit_s:
@@ -363,16 +411,15 @@ class MailboxChannel:
         return limit_s
 
     def _raise_if_out(self) -> None:
-        if _PLAYED_TWICE in self._refusals.values():
-            raise PolicyError(
-                f"role {self._role!r} is played already",
-                expected="one process for each role, from the beginning of a run to its end",
-                got=f"a second one for {self._role!r}, as {', '.join(sorted(self._refusals))} said",
-                cure="end the other, and begin a new run: a process that was started again cannot go on in this one",
-            )
-        error = self._departures.own_error()
+        error = self._refusals.error() or self._departures.own_error()
         if error is not None:
             raise error
+        if self._is_over:
+            raise ChannelError(f"the end of {self._role!r} is closed", expected="no call after the role's end")
+
+    def _gave_up_on(self, peer: str) -> bool:
+        dropout = self._departures.dropouts.get(peer)
+        return dropout is not None and dropout.expelled_by == self._role
 
     def _raise_if_gone(self, peer: str, consequence: str, waiting: str = "") -> None:
         error = self._departures.error_of(peer, consequence, waiting)
@@ -383,11 +430,16 @@ class MailboxChannel:
         inbox = self._inboxes[sender]
         if not inbox.waiting_bytes or self._is_over:
             return True
+        if self._stores_parcels:
+            # Nobody would bring it again, so that no peer's messages keep another's out.
+            return inbox.waiting_bytes + size <= self._max_waiting_bytes
         boxes = [inbox] if self._awaited == sender else list(self._inboxes.values())
         return sum(box.waiting_bytes for box in boxes) + size <= self._max_waiting_bytes
 
     def _note_word(self, sender: str, item: Item) -> None:
         departures = self._departures
+        if len(item.payload) > MAX_WORD_BYTES:
+            return
         try:
             if item.kind == JOIN:
                 self._cards.setdefault(sender, item.payload)
@@ -412,6 +464,8 @@ class MailboxChannel:
         self._carriers.wake(to)
 
     def _ask(self, peer: str) -> None:
+        if self._stores_parcels:
+            return
         self._asks[peer] = True
         self._carriers.wake(peer)
 
@@ -420,31 +474,27 @@ class MailboxChannel:
         if not items and not self._asks[peer]:
             return None
         self._asks[peer] = False
+        self._under_way[peer] = items[-1].sequence + 1 if items else 0
         return Parcel(self._run_id, self._role, peer, self._instance, items).encode()
 
     def _settle(self, peer: str, data: bytes) -> bool:
         """Whether the next parcel may go at once."""
+        if self._stores_parcels:
+            self._note_contact(peer)
+            self._outboxes[peer].settle(self._under_way[peer])
+            return True
         try:
             receipt = decode_receipt(data)
         except WireError:
             return False
-        if receipt.refusal:
-            self._refusals[peer] = _PLAYED_TWICE if receipt.refusal == _PLAYED_TWICE else "refused"
-            return False
+        self._refusals.note(peer, receipt.refusal)
         inbox = self._inboxes[peer]
         inbox.instance = inbox.instance or receipt.instance
-        if inbox.instance != receipt.instance:
-            # The peer's process was started again: what it answers is of no session, and it counts as out of reach.
+        if receipt.refusal or inbox.instance != receipt.instance:
+            # Or the peer's process was started again: what it answers is of no session. It counts as out of reach.
             reach = self._carriers.reach_of(peer)
             reach.failing_since = reach.failing_since or time.monotonic()
             return False
         self._note_contact(peer)
         outbox = self._outboxes[peer]
         return outbox.settle(receipt.next_sequence) or not outbox.items
-
-    def _describe_unread(self, sender: str) -> str:
-        steps = list(dict.fromkeys(item.step for item in self._inboxes[sender].messages))
-        if not steps:
-            return ""
-        shown = ", ".join(repr(step) for step in steps[:5]) + (", ..." if len(steps) > 5 else "")
-        return f" (unread from {sender!r}: {shown})"

@@ -21,10 +21,13 @@ from hekat.channel.channel import MAX_NAME_BYTES
 from hekat.errors import WireError
 
 FORMAT = 1
+RECEIPT_FORMAT = 1
 INSTANCE_BYTES = 16
 MAX_ITEMS = 1024
 MAX_HEADER_BYTES = 1 << 20
 MAX_RECEIPT_BYTES = 1 << 12
+# What a role shows of its job, or says of an end: names and one signature.
+MAX_WORD_BYTES = 1 << 20
 
 DATA = "data"
 JOIN = "join"
@@ -34,6 +37,13 @@ FINISHED = "finished"
 KINDS = frozenset({DATA, JOIN, LEFT, EXPELLED, FINISHED})
 
 _LENGTH = struct.Struct("<I")
+
+
+ONE_RELEASE = "install one release of Hekat at every site"
+
+
+class OtherFormatError(WireError):
+    """A parcel as another release writes it."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,7 @@ class Receipt:
     """What the receiver of a parcel has by now: all messages of the pair below `next_sequence`.
 
     `busy`: there was no room for the rest, which is to come again. `refusal`: why nothing of this sender is taken.
+    Receipts are of one format in all releases, so that a role of another one can be told so.
     """
 
     instance: bytes
@@ -78,12 +89,15 @@ class Receipt:
     refusal: str = ""
 
     def encode(self) -> bytes:
-        packed: bytes = msgpack.packb([FORMAT, self.instance, self.next_sequence, self.busy, self.refusal])
+        packed: bytes = msgpack.packb([RECEIPT_FORMAT, self.instance, self.next_sequence, self.busy, self.refusal])
         return packed
 
 
 def decode_parcel(data: bytes) -> Parcel:
-    """The parcel in `data`. Raises WireError for anything else; memory grows with `data`, not with what it says."""
+    """The parcel in `data`; memory grows with `data`, not with what it says.
+
+    Raises OtherFormatError for a parcel of another release's format, WireError for anything else.
+    """
     view = memoryview(data)
     if len(view) < _LENGTH.size:
         raise _malformed("parcel")
@@ -91,53 +105,68 @@ def decode_parcel(data: bytes) -> Parcel:
     payloads = view[_LENGTH.size + header_bytes :]
     if header_bytes > MAX_HEADER_BYTES or len(view) < _LENGTH.size + header_bytes:
         raise _malformed("parcel")
-    fields = _unpack(bytes(view[_LENGTH.size : _LENGTH.size + header_bytes]), 6, "parcel")
-    form, run_id, sender, receiver, instance, listed = fields
-    if form != FORMAT or not _is_instance(instance) or not isinstance(listed, list) or len(listed) > MAX_ITEMS:
+    fields = _unpack(bytes(view[_LENGTH.size : _LENGTH.size + header_bytes]), "parcel")
+    if not fields or not _is_count(fields[0]):
+        raise _malformed("parcel")
+    if fields[0] != FORMAT:
+        raise OtherFormatError(
+            "a parcel of another release", expected=f"format {FORMAT}", got=f"format {fields[0]}", cure=ONE_RELEASE
+        )
+    if len(fields) != 6:
+        raise _malformed("parcel")
+    _, run_id, sender, receiver, instance, listed = fields
+    if not _is_instance(instance) or not isinstance(listed, list) or len(listed) > MAX_ITEMS:
         raise _malformed("parcel")
     if not all(_is_name(name) for name in (run_id, sender, receiver)):
         raise _malformed("parcel")
+    return Parcel(run_id, sender, receiver, instance, _read_items(listed, payloads))
+
+
+def _read_items(listed: list[Any], payloads: memoryview) -> list[Item]:
     items: list[Item] = []
     offset = 0
     for entry in listed:
         if not isinstance(entry, list) or len(entry) != 4:
             raise _malformed("parcel")
         sequence, kind, step, length = entry
-        if not (_is_count(sequence) and _is_count(length) and kind in KINDS and _is_name(step)):
+        if not (_is_count(sequence) and _is_count(length) and isinstance(kind, str) and kind in KINDS):
             raise _malformed("parcel")
-        if offset + length > len(payloads):
+        if not _is_name(step) or offset + length > len(payloads):
             raise _malformed("parcel")
         items.append(Item(sequence, kind, step, bytes(payloads[offset : offset + length])))
         offset += length
     if offset != len(payloads):
         raise _malformed("parcel")
-    return Parcel(run_id, sender, receiver, instance, items)
+    return items
 
 
 def decode_receipt(data: bytes) -> Receipt:
     """The receipt in `data`. Raises WireError for anything else."""
     if not isinstance(data, bytes) or len(data) > MAX_RECEIPT_BYTES:
         raise _malformed("receipt")
-    form, instance, next_sequence, busy, refusal = _unpack(data, 5, "receipt")
-    if form != FORMAT or not _is_instance(instance) or not _is_count(next_sequence):
+    fields = _unpack(data, "receipt")
+    if len(fields) != 5:
+        raise _malformed("receipt")
+    form, instance, next_sequence, busy, refusal = fields
+    if form != RECEIPT_FORMAT or not _is_instance(instance) or not _is_count(next_sequence):
         raise _malformed("receipt")
     if not isinstance(busy, bool) or not isinstance(refusal, str):
         raise _malformed("receipt")
     return Receipt(instance, next_sequence, busy, refusal)
 
 
-def _unpack(data: bytes, count: int, what: str) -> list[Any]:
+def _unpack(data: bytes, what: str) -> list[Any]:
     try:
         fields = msgpack.unpackb(data, raw=False)
     except (ValueError, msgpack.UnpackException):
         raise _malformed(what) from None
-    if not isinstance(fields, list) or len(fields) != count:
+    if not isinstance(fields, list):
         raise _malformed(what)
     return fields
 
 
 def _is_name(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_NAME_BYTES and value.isprintable()
+    return isinstance(value, str) and value.isprintable() and 0 < len(value.encode()) <= MAX_NAME_BYTES
 
 
 def _is_count(value: object) -> bool:

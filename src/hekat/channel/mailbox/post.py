@@ -19,5 +19,8 @@ class Post(Protocol):
 
         Takes about `timeout_s` at most. Raises UndeliveredError where no receipt came. What else it raises counts as
         the same: an engine's own errors never end a run.
+
+        A post that stores parcels (`MailboxChannel` with `stores_parcels`) returns once it has the parcel; what it
+        returns is not read.
         """
         ...

@@ -15,6 +15,7 @@ from hekat.cli.run.role import run_role
 from hekat.cli.run.vertical_linear import run_vertical
 from hekat.errors import InputError
 from hekat.job.job_head import read_head
+from hekat.job.load_any_job import check_is_played
 
 _MOST_DIGITS = 9
 
@@ -104,6 +105,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     refuse_useless_options(options)
+    check_is_played(read_head(options.job).protocol)
     if options.role is not None:
         return run_role(options)
     if options.relay is not None or options.keys is not None:

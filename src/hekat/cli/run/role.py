@@ -28,9 +28,7 @@ def run_role(options: argparse.Namespace) -> int:
     """Play the role that the options name; nothing is written before every role of the job is there."""
     head = read_head(options.job)
     command = f"hekat run JOB --role {options.role}"
-    refuse_options(
-        options, head.protocol, "resume", "start_from", "bandwidth", "latency", command=command, beside="--role"
-    )
+    refuse_options(options, head.protocol, "start_from", "bandwidth", "latency", command=command, beside="--role")
     if options.relay is None or options.dry_run or options.processes:
         raise InputError(
             "--role plays one role over a relay",
@@ -63,6 +61,7 @@ def _files_of(options: argparse.Namespace, protocol: str) -> RoleFiles:
         options.runs,
         lambda: read_passphrase(options.passphrase_file, whose),
         options.keys,
+        options.resume,
     )
 
 

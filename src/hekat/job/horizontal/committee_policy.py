@@ -6,27 +6,30 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hekat.channel import PartyPublicKey
 from hekat.errors import PolicyError
+from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
 from hekat.job.policy.site_lines import SitePolicy, is_key_line
 from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+from hekat.protocol.secure_sum.settings import SumSettings
 
+SummedJob = Job | AveragingJob
 MEMBERS_LINE = "policy.committee_members"
 
 
-def check_committee(policy: SitePolicy, job: Job) -> None:
+def check_committee(policy: SitePolicy, job: SummedJob) -> None:
     """Raise PolicyError, before anything is sent, where the site allows no committee of the job's parties."""
     check_min_parties(policy, job)
     check_member_count(policy, job)
     check_enough_members(policy, job)
 
 
-def has_committee(job: Job) -> bool:
+def has_committee(job: SummedJob) -> bool:
     """Whether a committee opens the job's sums."""
     return job.settings.protection == "lattice" and job.settings.opening == "committee"
 
 
-def fewest_updates(job: Job) -> int:
+def fewest_updates(job: SummedJob) -> int:
     """The fewest updates in a sum that is opened: under `lattice` the job bears losses, under `paillier` it bears none.
 
     Under `none` nothing is summed before somebody sees it: 1.
@@ -36,10 +39,14 @@ def fewest_updates(job: Job) -> int:
         return 1
     if settings.protection == "paillier":
         return settings.sample_size
-    return least_parties(settings.sums, settings.sample_size)
+    return least_parties(_sums_of(job), settings.sample_size)
 
 
-def check_min_parties(policy: SitePolicy, job: Job) -> None:
+def _sums_of(job: SummedJob) -> SumSettings:
+    return job.settings.sums if isinstance(job, Job) else job.settings
+
+
+def check_min_parties(policy: SitePolicy, job: SummedJob) -> None:
     """Raise PolicyError where a sum may be of fewer updates than the site allows.
 
     A site that allows protection `none` allows single updates to be seen: policy.protections says so.
@@ -51,13 +58,17 @@ def check_min_parties(policy: SitePolicy, job: Job) -> None:
             "a sum of this job may be of fewer parties than the site allows",
             expected=f"at least {policy.min_parties} updates in every sum that is opened",
             got=f"{least} or more",
-            cure=(f"set training.min_parties = {policy.min_parties}" if is_borne else "name more parties")
+            cure=(f"set {_key_of_min_parties(job)} = {policy.min_parties}" if is_borne else "name more parties")
             + " in the job"
             + ", or let the site's owner lower policy.min_parties",
         )
 
 
-def check_member_count(policy: SitePolicy, job: Job) -> None:
+def _key_of_min_parties(job: SummedJob) -> str:
+    return "training.min_parties" if isinstance(job, Job) else "min_parties"
+
+
+def check_member_count(policy: SitePolicy, job: SummedJob) -> None:
     """Raise PolicyError for a committee that is smaller than the site allows."""
     count = member_count_of(len(job.settings.parties))
     if has_committee(job) and count < policy.min_committee_members:
@@ -70,7 +81,7 @@ def check_member_count(policy: SitePolicy, job: Job) -> None:
         )
 
 
-def check_enough_members(policy: SitePolicy, job: Job) -> None:
+def check_enough_members(policy: SitePolicy, job: SummedJob) -> None:
     """Raise PolicyError where no committee of parties that the site knows can be drawn from the job's."""
     if not has_committee(job):
         return
@@ -81,7 +92,7 @@ def check_enough_members(policy: SitePolicy, job: Job) -> None:
         raise _refuse(strangers, job, f"{count} members that the site forms a committee with")
 
 
-def check_members(policy: SitePolicy, job: Job, members: Sequence[str]) -> None:
+def check_members(policy: SitePolicy, job: SummedJob, members: Sequence[str]) -> None:
     """Raise PolicyError where a member that was drawn is none with whom the site forms a committee.
 
     Call it before any share is dealt. The writer of a job cannot steer the draw with it: it only refuses.
@@ -104,7 +115,7 @@ def _strangers(policy: SitePolicy, keys: Mapping[str, PartyPublicKey], parties: 
     return [party for party in parties if keys[party] not in allowed]
 
 
-def _refuse(strangers: Sequence[str], job: Job, expected: str) -> PolicyError:
+def _refuse(strangers: Sequence[str], job: SummedJob, expected: str) -> PolicyError:
     fingerprints = [f"{party} (key {job.party_keys[party].fingerprint})" for party in strangers if job.party_keys]
     return PolicyError(
         "the site forms no committee with these members",

@@ -104,7 +104,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         key_bits=key_bits,
         check_sum=check_sum,
         model=_read_model(top.take_section("model")),
-        codec=_read_codec(top.take_section("codec")),
+        codec=read_codec(top.take_section("codec")),
         training=_read_training(top.take_section("training"), version),
         validation=_read_validation(top.take_section("validation")),
     )
@@ -143,7 +143,8 @@ def _read_model(section: Section) -> ModelSettings:
     return model
 
 
-def _read_codec(section: Section) -> CodecSettings:
+def read_codec(section: Section) -> CodecSettings:
+    """What the section [codec] says; its values are checked by the settings of the sums. Raises JobError."""
     default = CodecSettings()
     codec = CodecSettings(
         value_bits=section.take("value_bits", int, default.value_bits),

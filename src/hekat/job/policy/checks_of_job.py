@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hekat.job.averaging.job_file import AveragingJob
+from hekat.job.averaging.site_check import averaging_checks
 from hekat.job.horizontal.job_file import Job
 from hekat.job.horizontal.site_check import horizontal_checks
 from hekat.job.load_any_job import AnyJob, approvers_of, check_approved_by, needs_approval
@@ -34,6 +36,8 @@ def _of_protocol(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[PolicyC
         return horizontal_checks(site, job, here)
     if isinstance(job, IntersectionJob):
         return intersection_checks(site, job, here)
+    if isinstance(job, AveragingJob):
+        return averaging_checks(site, job, here)
     return vertical_checks(site, job, here)
 
 

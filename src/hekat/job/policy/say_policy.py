@@ -66,7 +66,8 @@ def _listed(some: str, anything: str, key: str) -> Callable[[SitePolicy], str]:
 _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     "protocols": lambda policy: (
         "what may be done together with others: train on the same columns (horizontal), on "
-        "other columns of the same people (vertical_linear), find common ids (psi)"
+        "other columns of the same people (vertical_linear), find common ids (psi), average updates of an app that an "
+        "engine runs (averaging)"
     ),
     "protections": _protections,
     "openings": _openings,

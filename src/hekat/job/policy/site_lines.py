@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 from hekat.channel import PartyPublicKey
 from hekat.errors import HekatError, JobError
-from hekat.job.job_head import PROTOCOLS
+from hekat.job.job_head import PLAYED_PROTOCOLS, PROTOCOLS
 from hekat.job.section import Section
 from hekat.protocol.horizontal.validation_settings import MAX_BINS
 from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
@@ -25,7 +25,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 class SitePolicy:
     """What the site allows; a job that asks for more is refused before a row is read or anything is sent.
 
-    `protocols` and `models` are what jobs may do and train (models None: all that the site has).
+    `protocols` and `models` are what jobs may do and train (models None: all that the site has). `averaging`, where an
+    engine brings the code that trains, needs the site's leave.
     `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
@@ -44,7 +45,7 @@ class SitePolicy:
     the only jobs that may run here, hex (None: no such list).
     """
 
-    protocols: tuple[str, ...] = PROTOCOLS
+    protocols: tuple[str, ...] = PLAYED_PROTOCOLS
     protections: tuple[str, ...] = ("lattice", "paillier")
     openings: tuple[str, ...] = ("committee",)
     models: tuple[str, ...] | None = None

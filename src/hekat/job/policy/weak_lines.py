@@ -38,16 +38,18 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
 
 def _on_limits(site: Site) -> Iterator[str]:
     policy = site.policy
-    if policy.min_parties < FEW_PARTIES:
+    # Lines of protocols that the site does not allow open nothing, however wide they are.
+    sums, trains = "horizontal" in policy.protocols, policy.protocols != ("psi",) and bool(policy.protocols)
+    if sums and policy.min_parties < FEW_PARTIES:
         yield (
             f"policy.min_parties = {policy.min_parties}: in a sum of two updates each party subtracts its own and has "
             f"the other's. Set {FEW_PARTIES} or more"
         )
-    if policy.max_rounds is None:
+    if trains and policy.max_rounds is None:
         yield "policy.max_rounds is not set: a job may open sums as often as it likes. Set what your jobs need"
-    if policy.committee_members is None:
+    if sums and policy.committee_members is None:
         yield "policy.committee_members is not set: whoever writes a job chooses who can open sums. List public keys"
-    elif "paillier" in policy.protections:
+    elif sums and "paillier" in policy.protections:
         yield "policy.committee_members says nothing about protection 'paillier', where every party opens sums"
     if policy.approved_jobs is None and not policy.require_approval:
         yield (

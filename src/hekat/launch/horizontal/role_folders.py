@@ -11,7 +11,7 @@ from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.launch.local.role_folders import RoleFolders
 from hekat.run.horizontal.trained_model import MODEL_FILE, TENSORS_FILE
-from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE
+from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, EARLIER_FILE
 from hekat.state import load_checkpoint
 
 # Every party has these: one of each serves for all.
@@ -82,7 +82,7 @@ def _read(folder: Path, job: Job) -> Furthest:
 
 
 def _join(folders: RoleFolders, job: Job, furthest: Furthest | None, *, keeps_folders: bool = False) -> None:
-    folders.join(_SHARED)
+    folders.join((*_SHARED, EARLIER_FILE))
     with disk_errors_as_state_errors(f"the checkpoint could not be moved into {folders.run}"):
         _take_shared(folders, job, furthest)
     if not keeps_folders:

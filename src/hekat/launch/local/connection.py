@@ -145,15 +145,9 @@ class RoleConnection:
         assert hub is not None  # calls are made once the run has begun
         call = frame.take("call", str)
         if call == "receive":
-            timeout_s = frame.header.get("timeout_s")
-            return hub.receive(
-                role,
-                frame.take("sender", str),
-                frame.take("step", str),
-                float(timeout_s) if isinstance(timeout_s, float | int) else None,
-            )
+            return hub.receive(role, frame.take("sender", str), frame.take("step", str), _seconds_of(frame))
         if call == "send":
-            hub.send(role, frame.take("to", str), frame.take("step", str), frame.payload)
+            hub.send(role, frame.take("to", str), frame.take("step", str), frame.payload, _seconds_of(frame))
         elif call == "note_saved":
             hub.note_saved(role, frame.take("what", str))
         elif call == "leave":
@@ -186,3 +180,9 @@ class RoleConnection:
             if isinstance(error, PartyStoppedError) and error.party in self._told:
                 return error
         return FailureElsewhereError(frame.take("kind", str), ends_run=bool(frame.header.get("ends_run")))
+
+
+def _seconds_of(frame: Frame) -> float | None:
+    """The time of the call; None where it gives none."""
+    timeout_s = frame.header.get("timeout_s")
+    return float(timeout_s) if isinstance(timeout_s, float | int) else None

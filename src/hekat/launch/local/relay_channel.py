@@ -41,12 +41,14 @@ class RelayChannel:
     def parties(self) -> tuple[str, ...]:
         return self.terms.roles
 
-    def send(self, to: str, step: str, payload: bytes) -> None:
+    def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
         """As `Channel.send`."""
         check_peer(to, self.party, self.parties)
         check_step(step)
         check_payload(payload)
-        self._call({"call": "send", "to": to, "step": step}, payload)
+        if timeout_s is not None:
+            check_timeout(timeout_s)
+        self._call({"call": "send", "to": to, "step": step, "timeout_s": timeout_s}, payload, timeout_s)
 
     def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
         """As `Channel.receive`."""

@@ -63,5 +63,4 @@ class HekatController(Controller):  # type: ignore[misc]
             waiting.wait(_LOOK_FOR_END_S)
 
     def _checked_order(self) -> RunOrder:
-        order = self.order if isinstance(self.order, dict) else {}
-        return RunOrder.from_arguments(*(order.get(key) for key in ("job", "digest", "sites", "run_id")))
+        return RunOrder.from_arguments(self.order)

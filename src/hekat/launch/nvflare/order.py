@@ -8,13 +8,16 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError
-from hekat.job.horizontal.job_file import Job
-from hekat.job.load_any_job import AnyJob, load_any_job, roles_of
+from hekat.job.job_head import read_head
+from hekat.job.load_any_job import AnyJob, aggregator_of, check_is_played, load_any_job, roles_of
 from hekat.job.section import read_bytes
 from hekat.state.run_directory import is_run_id, new_run_id
 
@@ -29,6 +32,8 @@ class RunOrder:
     job_text: bytes
     sites: Mapping[str, str]
     run_id: str
+    resume: str = ""
+    """The run that every site goes on with, from its own folder; "" for a new one."""
 
     @property
     def digest(self) -> bytes:
@@ -51,11 +56,15 @@ class RunOrder:
             "digest": self.digest.hex(),
             "sites": dict(self.sites),
             "run_id": self.run_id,
+            **({"resume": self.resume} if self.resume else {}),
         }
 
     @classmethod
-    def from_arguments(cls, job: object, digest: object, sites: object, run_id: object) -> RunOrder:
+    def from_arguments(cls, arguments: object) -> RunOrder:
         """What `to_arguments` gave, as it arrived. Raises JobError for anything else."""
+        given = arguments if isinstance(arguments, Mapping) else {}
+        job, digest, sites, run_id = (given.get(name) for name in ("job", "digest", "sites", "run_id"))
+        resume = given.get("resume", "")
         try:
             text = base64.b64decode(job, validate=True) if isinstance(job, str) else None
         except (binascii.Error, ValueError):
@@ -70,7 +79,20 @@ class RunOrder:
             raise _refusal("one site with two roles", "a site of its own for each role")
         if not is_run_id(run_id):
             raise _refusal("a run's name that is no run id", "UTC time and six hexadecimal digits")
-        return cls(text, dict(sites), run_id)
+        if resume != "" and (not is_run_id(resume) or resume == run_id):
+            raise _refusal("a run to resume that is no run id", "the id of an earlier run")
+        return cls(text, dict(sites), run_id, resume)
+
+    @contextmanager
+    def as_file(self) -> Iterator[Path]:
+        """The job as a file that is gone after the block. Raises StateError."""
+        with disk_errors_as_state_errors("the job that came with the order cannot be kept"):
+            folder = tempfile.TemporaryDirectory(prefix="hekat-")
+        with folder as place:
+            path = Path(place) / "job.toml"
+            with disk_errors_as_state_errors("the job that came with the order cannot be kept"):
+                path.write_bytes(self.job_text)
+            yield path
 
     def check_roles(self, job: AnyJob) -> None:
         """Raise JobError where other roles have sites than the job has, or the server would see what it may not."""
@@ -88,15 +110,16 @@ class RunOrder:
 
 def server_role_of(job: AnyJob) -> str | None:
     """The one role that the engine's server may play: it holds no rows, and nothing that opens what others send."""
-    return job.settings.aggregator if isinstance(job, Job) else None
+    return aggregator_of(job)
 
 
-def make_order(path: Path, sites: Mapping[str, str] | None = None) -> RunOrder:
-    """An order for the job at `path`, under a new run id.
+def make_order(path: Path, sites: Mapping[str, str] | None = None, resume: str | None = None) -> RunOrder:
+    """An order for the job at `path`, under a new run id; `resume` is the run that it goes on with.
 
     `sites` names the sites of roles whose site is not called as they are; a horizontal job's aggregator is at the
     server if not said otherwise. Raises JobError.
     """
+    check_is_played(read_head(path).protocol)
     job = load_any_job(path)
     default = {role: SERVER if role == server_role_of(job) else role for role in roles_of(job)}
     if others := sorted(set(sites or {}) - set(default)):
@@ -106,9 +129,16 @@ def make_order(path: Path, sites: Mapping[str, str] | None = None) -> RunOrder:
             got=", ".join(others),
             cure="correct sites=...",
         )
-    order = RunOrder(read_bytes(path, "job file"), {**default, **(sites or {})}, new_run_id())
+    if resume is not None and not is_run_id(resume):
+        raise JobError(
+            "there is no such run to resume",
+            expected="the id of a run, as HekatRecipe.run_id and the names of run folders give it",
+            got=repr(resume)[:64],
+            cure="correct resume=...",
+        )
+    order = RunOrder(read_bytes(path, "job file"), {**default, **(sites or {})}, new_run_id(), resume or "")
     order.check_roles(job)
-    return RunOrder.from_arguments(**order.to_arguments())
+    return RunOrder.from_arguments(order.to_arguments())
 
 
 def _refusal(got: str, expected: str) -> JobError:

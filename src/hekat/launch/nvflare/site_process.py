@@ -51,8 +51,7 @@ class SiteProcess:
             _watch(abort, channel, is_over)
 
         try:
-            arguments = order if isinstance(order, dict) else {}
-            checked = RunOrder.from_arguments(*(arguments.get(key) for key in ("job", "digest", "sites", "run_id")))
+            checked = RunOrder.from_arguments(order)
             role = SiteRole(checked, site, find_site_link(self._local, site), self._door, self._messages.ask)
             role.play(join)
         except BaseException as error:

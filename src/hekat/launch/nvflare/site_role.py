@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from hekat.channel.mailbox import MailboxChannel
-from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError
-from hekat.job.load_any_job import load_any_job, roles_of
-from hekat.launch.nvflare.door import Ask, Door, SitePost
+from hekat.job.load_any_job import load_any_job
+from hekat.launch.nvflare.door import Ask, Door
+from hekat.launch.nvflare.meeting import Meeting
 from hekat.launch.nvflare.order import RunOrder
-from hekat.launch.nvflare.outcome import noted_outcome
-from hekat.launch.nvflare.pinning import KitPins, own_binding
 from hekat.launch.nvflare.site_link import SiteLink
-from hekat.launch.one_role import LoadedRole, RoleFiles, load_role, roles_that_may_be_lost
-from hekat.launch.role_card import RoleCard
+from hekat.launch.one_role import LoadedRole, RoleFiles, load_role
+from hekat.launch.outcome import noted_outcome
 from hekat.run.progress import Silence
 from hekat.run.role_folder import Place
-
-# Job processes start seconds apart, and load their rows first.
-FIRST_CONTACT_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -51,46 +43,16 @@ class SiteRole:
                 got="another one",
                 cure="name the site in HekatRecipe(..., sites={...})",
             )
-        with noted_outcome(self.link.runs, order.run_id, role, order.digest.hex()), self._job_file() as path:
+        with noted_outcome(self.link.runs, order.run_id, role, order.digest.hex()), order.as_file() as path:
             order.check_roles(load_any_job(path))
-            files = RoleFiles(path, self.link.site, self.link.runs, self.link.read_passphrase, self.link.keys)
+            link, resume = self.link, self.link.runs / order.resume if order.resume else None
+            files = RoleFiles(path, link.site, link.runs, link.read_passphrase, link.keys, resume)
             loaded = load_role(files, role)
-            with loaded.tenancy(), self._joined(loaded) as channel:
+            with loaded.tenancy(), self._meeting(loaded).joined() as channel:
                 on_channel(channel)
                 loaded.play(Place(role, channel, order.run_id, self.link.runs, loaded.keys, Silence()))
 
-    @contextmanager
-    def _job_file(self) -> Iterator[Path]:
-        with disk_errors_as_state_errors("the job that came with the order cannot be kept"):
-            folder = tempfile.TemporaryDirectory(prefix="hekat-")
-        with folder as place:
-            path = Path(place) / "job.toml"
-            with disk_errors_as_state_errors("the job that came with the order cannot be kept"):
-                path.write_bytes(self.order.job_text)
-            yield path
-
-    @contextmanager
-    def _joined(self, loaded: LoadedRole) -> Iterator[MailboxChannel]:
-        """The role's channel; the others are told how the block ended."""
-        job = loaded.job
-        card = RoleCard.of(job.digest, own_binding(loaded.site, loaded.role))
-        pins = KitPins(self.link, self.order.sites, loaded.keys.public)
-        channel = MailboxChannel(
-            loaded.role,
-            roles_of(job),
-            SitePost(self.order.sites, self.ask),
-            run_id=self.order.run_id,
-            timeout_s=job.timeout_s,
-            first_contact_s=max(job.timeout_s, FIRST_CONTACT_S),
-            may_be_lost=frozenset(roles_that_may_be_lost(job)),
+    def _meeting(self, loaded: LoadedRole) -> Meeting:
+        return Meeting(
+            self.order, self.link, self.door, self.ask, loaded.role, loaded.job, loaded.site, loaded.keys.public
         )
-        with closing(channel):
-            self.door.open(channel)
-            try:
-                for peer, shown in channel.meet(card.encode()).items():
-                    pins.check(peer, card.check_shown(peer, shown).binding)
-                yield channel
-            except BaseException as error:
-                channel.fail(error)
-                raise
-            channel.finish()

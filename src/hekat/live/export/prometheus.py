@@ -40,6 +40,8 @@ class _Snapshot:
         yield _gauge("hekat_participant_present", "1 where a role is there", ["participant"], present)
         parts = [([work.role, part], spent) for work in state.roles for part, spent in work.seconds.items()]
         yield _counter("hekat_work_seconds", "a role's own work, by part", ["role", "part"], parts)
+        waits = [([work.role], work.waiting_s) for work in state.roles if work.waiting_s]
+        yield _gauge("hekat_waiting_seconds", "a role's wait for others and the network", ["role"], waits)
         ways = [("sent", "sent_bytes"), ("received", "received_bytes")]
         sizes = [([work.role, way], float(getattr(work, name))) for work in state.roles for way, name in ways]
         yield _counter("hekat_sealed_bytes", "sealed bytes of a role", ["role", "direction"], sizes)

@@ -12,6 +12,8 @@ const PLAYED = {"in turn": "all roles in one process of this machine", "at once"
 const WORK = {keys: "making keys", train: "training", validate: "validation", encode: "encoding", deal: "dealing secrets", encrypt: "encrypting",
   send: "sealing, sending", open: "opening, checking", aggregate: "adding updates", decrypt: "decrypting", decode: "decoding", check: "checking sums"};
 const SERIES = 6;
+// Below so many values what a round sends beside the update is more than the update.
+const SMALL_MODEL = 20000;
 
 const parties = (state) => state.participants.filter((one) => !one.is_central).length;
 
@@ -69,13 +71,17 @@ export function timePart(state) {
   const rows = roles.map((role) => {
     const parts = new Map();
     for (const kind of shown) parts.set(style(kind), (parts.get(style(kind)) ?? 0) + (role.seconds[kind] ?? 0));
-    return {name: role.role, parts: [...parts], text: formatSeconds([...parts.values()].reduce((sum, spent) => sum + spent, 0))};
+    const own = [...parts.values()].reduce((sum, spent) => sum + spent, 0);
+    if (role.waiting_s) parts.set("s-rule", role.waiting_s);
+    return {name: role.role, parts: [...parts], text: formatSeconds(own + role.waiting_s)};
   });
+  const waits = roles.some((role) => role.waiting_s);
   const few = shown.length <= SERIES;
   const entries = shown.slice(0, few ? SERIES : SERIES - 1).map((kind) => [style(kind), WORK[kind] ?? kind]);
   if (!few) entries.push([`s-${SERIES}`, `the rest: ${shown.slice(SERIES - 1).map((kind) => WORK[kind] ?? kind).join("; ")}`]);
-  return section("Where the time goes", bars("Where each role's time goes", "seconds of the run so far", rows), legend(entries),
-    element("p", {class: "note"}, "Own work; waiting for others is not in it."));
+  if (waits) entries.push(["s-rule", "waiting for others and the network"]);
+  return section("Where the time goes", bars("Where each role's time goes", "seconds of this training so far", rows), legend(entries),
+    waits ? null : element("p", {class: "note"}, "Own work. The roles take turns, so a wait for others would say nothing."));
 }
 
 export function bytesPart(state) {
@@ -88,10 +94,10 @@ export function bytesPart(state) {
   const [up, down] = [largest("sent_bytes"), largest("received_bytes")];
   const beside = plain && up ? table("A party beside plain float32 numbers", ["direction", "sealed", "plain float32", "times"],
     [["up", formatBytes(up), formatBytes(plain), `${formatNumber(up / plain)}`], ["down", formatBytes(down), formatBytes(plain), `${formatNumber(down / plain)}`]],
-    {note: `Plain: 4 bytes for each of ${formatCount(state.values_each_round)} values, in ${formatCount(state.rounds_sent)} rounds so far. Sealed: the largest party of this machine, with shares, signatures, set-up.`}) : null;
+    {note: `Plain: 4 bytes for each of ${formatCount(state.values_each_round)} values, in ${formatCount(state.rounds_sent)} rounds so far. Sealed: the largest party of this machine, with shares, signatures, set-up.${state.values_each_round < SMALL_MODEL ? " These do not grow with the model, and outweigh one this small." : ""}`}) : null;
   const messages = table("Messages", ["role", "sent", "up", "received", "down"], state.roles.map((role) => [role.role, formatCount(role.sent_count),
-    formatBytes(role.sent_bytes), formatCount(role.received_count), formatBytes(role.received_bytes)]));
-  return section("What is sent", bars("What each role sends and receives", "sealed bytes of the run so far", rows),
+    formatBytes(role.sent_bytes), formatCount(role.received_count), formatBytes(role.received_bytes)]), {kind: "stacked"});
+  return section("What is sent", bars("What each role sends and receives", "sealed bytes of this training so far", rows),
     legend([["s-1", "sent (up)"], ["s-2", "received (down)"], ...(plain ? [["s-alone", "plain float32 up"], ["s-rule", "plain float32 down"]] : [])]), beside, messages);
 }
 

@@ -67,7 +67,7 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     for number in range(run.rounds_done + 1, last + 1):
         step = f"round-{number}"
         serve_bounds(roster, sums, summation, step, first=fresh and number == 1)
-        summation.serve(step)
+        summation.serve(step, then=f"round-{number + 1}" if number < last else "")
         if serve_round_end(roster, step):
             break
     if settings.validation.hold_out and not run.is_validated:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -88,7 +88,18 @@ class Aggregation(Protocol):
         ...
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
-        """Compare models with the others and agree to go on or to stop. Raises where they differ."""
+        """Tell this party's model for the comparison with the others', and whether it stops here.
+
+        The answer is not awaited: where models differ, a later call raises, at the latest `settle`.
+        """
+        ...
+
+    def defer(self, receive: Callable[[], None]) -> None:
+        """Run `receive`, which takes a message of the aggregator, before any later message of it is taken."""
+        ...
+
+    def settle(self) -> None:
+        """Take every answer of the aggregator that was not awaited yet. Raises what such an answer says."""
         ...
 
     def compare_final(self, digest: bytes) -> tuple[str, ...]:
@@ -131,6 +142,12 @@ class Alone:
         return dict.fromkeys(scaled, math.inf)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        return None
+
+    def defer(self, receive: Callable[[], None]) -> None:
+        return None
+
+    def settle(self) -> None:
         return None
 
     def compare_final(self, digest: bytes) -> tuple[str, ...]:

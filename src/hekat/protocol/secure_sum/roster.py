@@ -41,10 +41,15 @@ class Roster:
         return dict(self._lost)
 
     def receive(
-        self, party: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
+        self,
+        party: str,
+        step: str,
+        message_type: type[T],
+        check: Callable[[T], None] = lambda message: None,
+        timeout_s: float | None = None,
     ) -> T | None:
         """The party's next message, if `check` raises nothing for it; None where the party so drops out."""
-        received = self.receive_digested(party, step, message_type, check)
+        received = self.receive_digested(party, step, message_type, check, timeout_s)
         return None if received is None else received[0]
 
     def receive_digested(
@@ -77,11 +82,12 @@ class Roster:
         check: Callable[[str, T], None] = lambda party, message: None,
         *,
         among: Collection[str] | None = None,
+        timeout_s: float | None = None,
     ) -> dict[str, T]:
         """One message from each (named) party that still takes part; a party that sends no valid message drops out."""
         found = {}
         for party in self.parties if among is None else self.left_of(among):
-            message = self.receive(party, step, message_type, partial(check, party))
+            message = self.receive(party, step, message_type, partial(check, party), timeout_s)
             if message is not None:
                 found[party] = message
         return found

@@ -15,8 +15,12 @@ class Summation(Protocol):
         """The parties that upload in the step, dropped out or not."""
         ...
 
-    def serve(self, step: str) -> None:
-        """One sum: receive the parties' updates, add them, give every party the sum."""
+    def serve(self, step: str, then: str = "") -> None:
+        """One sum: receive the parties' updates, add them, give every party the sum.
+
+        `then`: the round whose sum is expected next, with values of the codec's bits; "" for none. What can be prepared
+        for it is prepared on the way; another sum may come all the same.
+        """
         ...
 
     def bound_slots(self, most_slots: int) -> None:

@@ -52,8 +52,10 @@ def save_own_state(folder: Path, job: Job, party: str, own: OwnState) -> None:
             numbered_path(folder, party, _WORD, number).unlink()
 
 
-def load_own_states(folder: Path, job: Job, state: TrainingState, model: Model) -> dict[str, OwnState]:
-    """The states that the parties of `state` go on with, from the `folder` of the run before.
+def load_own_states(
+    folder: Path, job: Job, state: TrainingState, model: Model, *, only: str | None = None
+) -> dict[str, OwnState]:
+    """The states that the parties of `state`, or `only` one of them, go on with, from the `folder` of the run before.
 
     A party that was lost on the way has the state of the last round whose sum holds its update; a party in no sum has
     none. Raises StateError where a file is missing, damaged, of another job, party or round, or not of this model.
@@ -66,7 +68,8 @@ def load_own_states(folder: Path, job: Job, state: TrainingState, model: Model) 
     shapes = {
         f"{group}/{name}": shape for group, names in zip(_GROUPS, groups, strict=True) for name, shape in names.items()
     }
-    return {party: _load(folder, job, party, number, shapes) for party, number in state.last_rounds.items() if number}
+    numbers = {party: number for party, number in state.last_rounds.items() if number and only in (None, party)}
+    return {party: _load(folder, job, party, number, shapes) for party, number in numbers.items()}
 
 
 def _load(folder: Path, job: Job, party: str, number: int, shapes: Shapes) -> OwnState:

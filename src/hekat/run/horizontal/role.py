@@ -27,6 +27,7 @@ from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_aut
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
+from hekat.run.resume_point import ResumePoint
 from hekat.scheme.paillier import KeyPair
 from hekat.summary.horizontal.role_result import RoleResult, TableFacts, TrainedFacts
 from hekat.summary.horizontal.traffic import sum_traffic_of, traffic_of
@@ -52,8 +53,9 @@ class RoleContext:
 
     `table` and `make_model` are a party's own (None: a role without rows; Hekat's own model). `evaluate` gives the
     metrics of a state on the common test set, empty without one. `key_pair` is the leader's; a leader without one makes
-    it. `dropout_round` is the round in which the party leaves, to see the others go on. `exactness_check` compares the
-    updates of all parties, so it exists only where one process plays them all.
+    it. `resume_point` says to a role without rows where the parties go on. `dropout_round` is the round in which the
+    party leaves, to see the others go on. `exactness_check` compares the updates of all parties, so it exists only
+    where one process plays them all.
     """
 
     job: Job
@@ -65,6 +67,7 @@ class RoleContext:
     make_model: Callable[[], PartyModel] | None = None
     upload_state: UploadState | None = None
     resume_from: TrainingState | None = None
+    resume_point: ResumePoint | None = None
     own_state: OwnState | None = None
     key_pair: KeyPair | None = field(default=None, repr=False)
     observer: RoleObserver = field(default_factory=RoleObserver)
@@ -140,15 +143,15 @@ class HorizontalRole:
 
     def _run(self, channel: RecordedChannel) -> TrainingState | None:
         context, settings = self._context, self._context.settings
-        resumed = context.resume_from
-        done = 0 if resumed is None else resumed.rounds_done
+        point = self._resume_point
+        done = point.number
         if context.role == settings.aggregator:
             run = AggregatorRun(
                 self._session.stopwatch,
                 done,
                 context.job.timeout_s,
-                rounds_finished=resumed is not None and resumed.finished,
-                is_validated=resumed is not None and resumed.validation.final is not None,
+                rounds_finished=point.finished,
+                is_validated=point.validated,
             )
             run_aggregator(channel, settings, run)
             return None
@@ -159,6 +162,14 @@ class HorizontalRole:
             return None
         assert context.table is not None  # a party has one
         return run_party(channel, context.table, settings, self._party_run(channel))
+
+    @property
+    def _resume_point(self) -> ResumePoint:
+        """Where this run goes on, by the state of all parties or by what they agreed on; 0 for a new run."""
+        state = self._context.resume_from
+        if state is None:
+            return self._context.resume_point or ResumePoint(0)
+        return ResumePoint(state.rounds_done, state.finished, state.validation.final is not None)
 
     @property
     def _aggregator_timeout_s(self) -> float:

@@ -12,11 +12,13 @@ from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
+from hekat.run.horizontal.resume import Stopped, resume_role
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
 from hekat.run.horizontal.rounds import describe_round, write_round
 from hekat.run.horizontal.trained_model import save_trained_model
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
+    keep_earlier,
     save_state,
     says_models_differ,
     set_checkpoint_aside,
@@ -38,8 +40,8 @@ EXACTNESS_NEEDS_ONE_PROCESS = (
 class FolderObserver(RoleObserver):
     """Keeps what one party saves, in the folder of its run, and tells of its rounds."""
 
-    def __init__(self, job: Job, folder: RoleFolder, progress: Progress) -> None:
-        self._job, self._folder, self._progress = job, folder, progress
+    def __init__(self, job: Job, folder: RoleFolder, progress: Progress, releases: tuple[str, ...] = ()) -> None:
+        self._job, self._folder, self._progress, self._releases = job, folder, progress, releases
         self._sums_saved = 0
         self.saved = ""
 
@@ -50,7 +52,8 @@ class FolderObserver(RoleObserver):
 
     def save(self, state: TrainingState) -> str:
         if state.sums_done > self._sums_saved:
-            save_state(self._folder.path / CHECKPOINT_FILE, self._job, state)
+            keep_earlier(self._folder.path / CHECKPOINT_FILE)
+            save_state(self._folder.path / CHECKPOINT_FILE, self._job, state, self._releases)
             self._sums_saved = state.sums_done
             self.saved = f"checkpoint of round {state.rounds_done}"
         return self.saved
@@ -60,19 +63,25 @@ class FolderObserver(RoleObserver):
 
 
 def run_horizontal_role(
-    inputs: HorizontalInputs, place: Place, *, dropout_round: int | None = None
+    inputs: HorizontalInputs, place: Place, *, dropout_round: int | None = None, stopped: Stopped | None = None
 ) -> dict[str, object]:
     """Play the role that `inputs` were loaded for to its end; returns the summary of what it knows.
 
-    `dropout_round` is the round in which the party leaves, to see the others go on. Raises what the role raises, a
-    time-out with the line of the job that sets it; StateError where the disk takes no files.
+    `dropout_round` is the round in which the party leaves, to see the others go on. `stopped` is the role's run to
+    resume: all roles agree on the round before anything is written. Raises what the role raises, a time-out with the
+    line of the job that sets it; StateError where the disk takes no files.
     """
     job, role = inputs.job, place.role
+    resumed = None if stopped is None else resume_role(stopped, inputs, place.channel)
     with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.parties) as folder:
         if roles_without_own_folder(inputs):
-            keep_states_in(folder.path, None)
+            keep_states_in(folder.path, None if resumed is None else resumed.folder)
         place.progress.begin(phase_of(job), job.settings.training.round_count)
-        observer = FolderObserver(job, folder, place.progress)
+        observer = FolderObserver(job, folder, place.progress, () if resumed is None else resumed.releases)
+        if resumed is not None:
+            folder.events.write("resumed", run=resumed.folder.name, rounds_done=resumed.point.number)
+            if resumed.own is not None:
+                observer.save_own(role, resumed.own)
         with open_states(inputs, job.settings, folder.path) as states:
             played = HorizontalRole(
                 RoleContext(
@@ -88,6 +97,9 @@ def run_horizontal_role(
                     observer=observer,
                     accept_members=lambda members: check_members_of(inputs.site, job, role, members),
                     dropout_round=dropout_round,
+                    resume_from=None if resumed is None else resumed.state,
+                    resume_point=None if resumed is None else resumed.point,
+                    own_state=None if resumed is None else resumed.own,
                     other_sums_accepted=inputs.accepts_other_sums(role),
                     model_caveats=inputs.model_caveats,
                 )

@@ -23,6 +23,8 @@ from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
 from hekat.state.file_format import this_release
 
 CHECKPOINT_FILE = "checkpoint.npz"
+EARLIER_FILE = "checkpoint.before.npz"
+"""The checkpoint before the last, of a role that plays alone: others may not have saved the last one."""
 DIFFERENT_FILE = "checkpoint.different.npz"
 """The checkpoint of a run whose parties ended with different models, which none of them goes on from."""
 
@@ -62,6 +64,17 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
             releases=tuple(dict.fromkeys([*releases, this_release()])),
         ),
     )
+
+
+def keep_earlier(path: Path) -> None:
+    """Have the checkpoint at `path` beside the next one, once that is written. Raises StateError."""
+    earlier = path.with_name(EARLIER_FILE)
+    with disk_errors_as_state_errors(f"{path} cannot be kept"):
+        if path.is_file():
+            fresh = path.with_name(f"{EARLIER_FILE}.new")
+            fresh.unlink(missing_ok=True)
+            fresh.hardlink_to(path)
+            fresh.replace(earlier)
 
 
 def says_models_differ(error: PartyStoppedError) -> bool:

@@ -92,7 +92,7 @@ def check_upload_states(
         elif resumed_folder is None:
             continue
         folder = own if own is not None else Path(resumed_folder or "") / STATE_FOLDER / role
-        if _is_whole(role, folder, resumed_folder):
+        if is_whole(role, folder, resumed_folder):
             try:
                 check_upload_state(folder, job.digest, _rows_of(inputs, role), samples)
             except PolicyError as error:
@@ -125,7 +125,7 @@ def _refusal_of_all(refusals: Mapping[str, PolicyError]) -> PolicyError:
     )
 
 
-def _is_whole(role: str, folder: Path, resumed_folder: Path | None) -> bool:
+def is_whole(role: str, folder: Path, resumed_folder: Path | None) -> bool:
     """Whether there is a state; False where it is still to be made. Raises StateError where a part is missing."""
     with disk_errors_as_state_errors(f"the state in {folder} cannot be read"):
         missing = [name for name in (UPLOADS_FILE, RELEASES_FILE) if not (folder / name).is_file()]

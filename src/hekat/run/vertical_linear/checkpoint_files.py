@@ -99,6 +99,17 @@ def load_party_checkpoints(folder: Path, job: VerticalJob) -> dict[str, PartyChe
     return {party: _load(numbered_path(folder, party, _WORD, max(common)), job, party) for party in parties}
 
 
+def epochs_of(folder: Path, party: str) -> list[int]:
+    """The epochs that the party has checkpoints of in `folder`. Raises StateError."""
+    with disk_errors_as_state_errors(f"{folder} cannot be read"):
+        return numbers_of(folder, party, _WORD)
+
+
+def load_own_checkpoint(folder: Path, job: VerticalJob, party: str, epoch: int) -> PartyCheckpoint:
+    """One party's checkpoint of an epoch. Raises StateError as `load_party_checkpoints`."""
+    return _load(numbered_path(folder, party, _WORD, epoch), job, party)
+
+
 def has_checkpoints(folder: Path) -> bool:
     """Whether the run in `folder` left any party's checkpoint."""
     return any((folder / CHECKPOINTS_FOLDER).glob("*.npz"))

@@ -19,6 +19,7 @@ from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER, Party
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
 from hekat.run.vertical_linear.prediction_count import PredictionCount
+from hekat.run.vertical_linear.resume import StoppedPart, resume_part, with_limit
 from hekat.run.vertical_linear.role import VerticalContext, VerticalObserver, VerticalRole
 from hekat.scheme.paillier import KeyPair, generate_keys
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
@@ -64,15 +65,22 @@ class FolderObserver(VerticalObserver):
         save_part(self._folder.path / PARTS_FOLDER, self._job, part)
 
 
-def run_vertical_role(inputs: VerticalInputs, place: Place) -> Mapping[str, Any]:
+def run_vertical_role(inputs: VerticalInputs, place: Place, stopped: StoppedPart | None = None) -> Mapping[str, Any]:
     """Play the role that `inputs` were loaded for to its end; returns the summary of what it knows.
 
-    Raises what the role raises, a time-out with the line of the job that sets it; StateError where the disk takes no
-    files.
+    `stopped` is the role's run to resume: all roles agree on the epoch before anything is written. Raises what the role
+    raises, a time-out with the line of the job that sets it; StateError where the disk takes no files.
     """
+    resumed = None if stopped is None else resume_part(stopped, inputs, place.channel)
+    if resumed is not None:
+        inputs = with_limit(inputs, resumed)
     job, role = inputs.job, place.role
     with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.everyone) as folder:
         observer = FolderObserver(job, folder, place.progress)
+        if resumed is not None:
+            folder.events.write("resumed", run=resumed.folder.name, epochs_done=resumed.point.number)
+            if resumed.kept is not None:
+                observer.save(role, resumed.kept)
         played = VerticalRole(
             VerticalContext(
                 job=job,
@@ -81,6 +89,7 @@ def run_vertical_role(inputs: VerticalInputs, place: Place) -> Mapping[str, Any]
                 table=inputs.tables.get(role),
                 test_table=inputs.test_tables.get(role),
                 key_pair=_key_pair_of(inputs, role, folder, place.progress),
+                resumed=None if resumed is None else resumed.kept,
                 observer=observer,
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
             )

@@ -161,5 +161,5 @@ def _who_opens(settings: HorizontalSettings) -> str:
     return (
         f"no key opens an update: {threshold} of {members} committee members{drawn} open each sum, of at least "
         f"{committee.least_included} parties; {members - threshold or 'none'} of them may be lost. This holds against "
-        f"the aggregator {say_colluders(settings)}"
+        f"the aggregator {say_colluders(settings.sums)}"
     )

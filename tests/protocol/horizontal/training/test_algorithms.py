@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -313,6 +316,25 @@ def test_what_scaffold_shares_is_in_the_digest(rehearse) -> None:
     before = digest_model(state, b"key")
     state.control["bias"] = state.control["bias"] + 1e-12
     assert digest_model(state, b"key") != before
+
+
+def test_the_digest_of_a_large_model_takes_no_copy_of_it() -> None:
+    from hekat.protocol.horizontal.training.loop import TrainingState, digest_model
+    from hekat.protocol.horizontal.training.standardise import Standardiser
+
+    weight = np.ones((1 << 10, 1 << 10))
+    state = TrainingState({"weight": weight}, {}, Standardiser(np.zeros(2), np.ones(2)))
+    expected = hmac.new(b"key", digestmod=hashlib.sha256)
+    for name, values in (("standardiser/mean", np.zeros(2)), ("standardiser/spread", np.ones(2)), ("weight", weight)):
+        header = f"{name}|{values.shape}|".encode()
+        expected.update(len(header).to_bytes(4, "little") + header + values.tobytes())
+    tracemalloc.start()
+    try:
+        found = digest_model(state, b"key")
+        assert tracemalloc.get_traced_memory()[1] < weight.nbytes / 8
+    finally:
+        tracemalloc.stop()
+    assert found == expected.digest()
 
 
 @pytest.mark.parametrize("algorithm", ["fedsgd", "fedavg", "scaffold"])

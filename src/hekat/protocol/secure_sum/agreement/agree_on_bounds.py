@@ -49,7 +49,7 @@ def serve_bounds(roster: Roster, settings: SumSettings, summation: Summation, st
     if settings.protection == "none":
         return
     if codec.clipping == "adaptive" and first and codec.alpha is None:
-        summation.serve(f"{step}/exponents")
+        summation.serve(f"{step}/exponents", then=step)
     if codec.clipping != "daciq":
         return
     summation.begin(step)

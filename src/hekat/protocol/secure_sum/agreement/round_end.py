@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from hekat.errors import ProtocolError
+from hekat.errors import ModelsDifferError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.agreement.messages import RoundAgreedMessage, RoundEndMessage
 from hekat.protocol.secure_sum.roster import Roster
 
 
-def finish_round(
-    channel: RecordedChannel,
-    aggregator: str,
-    step: str,
-    model_digest: bytes,
-    finished: bool,
-    *,
-    timeout_s: float | None = None,
-) -> None:
-    """Report this party's model digest and wait until the aggregator has found all of them equal."""
+def tell_round_end(channel: RecordedChannel, aggregator: str, step: str, model_digest: bytes, finished: bool) -> None:
+    """Report this party's model digest, and whether it stops here."""
     channel.send(aggregator, f"{step}/end", RoundEndMessage(model_digest=model_digest, finished=finished))
+
+
+def receive_agreed(channel: RecordedChannel, aggregator: str, step: str, *, timeout_s: float | None = None) -> None:
+    """Wait until the aggregator has found all parties' models equal."""
     channel.receive(aggregator, f"{step}/agreed", RoundAgreedMessage, timeout_s=timeout_s)
 
 
 def serve_round_end(roster: Roster, step: str) -> bool:
-    """Whether the parties end training with this step. Raises ProtocolError unless all hold the same model."""
+    """Whether the parties end training with this step. Raises ModelsDifferError unless all hold the same model."""
     ends = roster.receive_from_all(f"{step}/end", RoundEndMessage)
     roster.check_enough(step, 1)
     groups: dict[tuple[bytes, bool], list[str]] = {}
@@ -31,11 +27,13 @@ def serve_round_end(roster: Roster, step: str) -> bool:
         groups.setdefault((end.model_digest, end.finished), []).append(party)
     if len(groups) > 1:
         described = " | ".join(", ".join(group) for group in groups.values())
-        raise ProtocolError(
+        # Parties do not await the answer before they save: what they saved after this step is not to be gone on from.
+        raise ModelsDifferError(
             f"parties hold different models after {step}",
             expected="one model at all parties",
             got=f"{len(groups)} different ones: {described}",
-            cure="run the same release and job file everywhere, and resume from the last checkpoint",
+            cure="run the same release and job file everywhere, and begin anew; compare the parties' ledgers, "
+            "which hold the digests of every sum that came",
         )
     roster.send_to_all(f"{step}/agreed", RoundAgreedMessage(party_count=len(ends)))
     return next(iter(ends.values())).finished

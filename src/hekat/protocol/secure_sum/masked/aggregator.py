@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from hekat.protocol.secure_sum.masked.message_checks import (
     check_dealt,
     check_released,
     check_statement,
+    check_upload,
     read_answer,
 )
 from hekat.protocol.secure_sum.masked.messages import (
@@ -39,7 +41,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     SumBlockMessage,
     SumPartMessage,
     SumPartsMessage,
-    TurnMessage,
+    UploadMessage,
     WholeSumBlockMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
@@ -49,7 +51,7 @@ from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer, ch
 from hekat.protocol.secure_sum.masked.opening.share_message import DigestList
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, block_count_of
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -59,6 +61,15 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Dealing:
+    """An upload whose shares are dealt, by whom, and checked where its members have answered."""
+
+    leg: Leg
+    set_name: str
+    dealt: dict[str, DealtMessage]
 
 
 class MaskedSummation(Summation):
@@ -86,6 +97,7 @@ class MaskedSummation(Summation):
         self._scheme = make_opening_scheme(settings, members=members)
         self._participation = participation_of(channel, settings)
         self._most_slots = 0
+        self._ahead: _Dealing | None = None
 
     def bound_slots(self, most_slots: int) -> None:
         """Accept no upload of more slots from now on; before the first call, accept none."""
@@ -101,16 +113,18 @@ class MaskedSummation(Summation):
 
     def finish(self) -> None:
         """Tell a key authority that no upload follows."""
+        self._drop_ahead()
         self._tell_authority(AUTHORITY_STEP, BeginMessage("", self._number, []))
 
-    def serve(self, step: str) -> None:
-        """One sum, in as many uploads as it takes. Raises ProtocolError where too few parties or members are left."""
+    def serve(self, step: str, then: str = "") -> None:
+        """One sum, in as many uploads as it takes; secrets of the step `then` are dealt and checked on the way.
+
+        Raises ProtocolError where too few parties or members are left.
+        """
         self.begin(step)
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
-            leg = Leg(step, self._number, self._roster.parties)
-            self._number += 1
-            unopened = self._serve_upload(leg)
+            unopened = self._serve_upload(self._take_dealt(step), then)
             if not unopened:
                 return
             self._groups.check(step)
@@ -121,49 +135,65 @@ class MaskedSummation(Summation):
             cure="the ledgers say whose releases did not fit: find out what runs there",
         )
 
-    def _serve_upload(self, leg: Leg) -> tuple[str, ...]:
-        """The parties that say that the sum does not open; none, once it stands."""
+    # --- shares ----------------------------------------------------------------------------------------
+
+    def _take_dealt(self, step: str) -> _Dealing:
+        """The step's next upload, dealt for and checked: ahead, or now, where another step was dealt for."""
+        ahead = self._ahead
+        if ahead is not None and ahead.leg.step == step:
+            self._ahead = None
+            return ahead
+        self._drop_ahead()
+        dealing = self._receive_dealt(self._begin_upload(step))
+        # Only now: parties that have dealt have saved the round before, so that a next run can begin from it.
+        self._check_enough(dealing.leg)
+        self._state_dealers(dealing)
+        self._check_shares(dealing)
+        return dealing
+
+    def _drop_ahead(self) -> None:
+        """Parties see by the step that begins next that this one does not; an authority is told."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            self._tell_authority(ahead.leg.name("included"), IncludedMessage(b"", "", {}, {}, {}, {}))
+
+    def _begin_upload(self, step: str) -> Leg:
+        leg = Leg(step, self._number, self._roster.parties)
+        self._number += 1
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
         self._roster.send_to_all(begin_step(leg.step), begin)
         self._tell_authority(AUTHORITY_STEP, begin)
-        dealt = self._receive_dealt(leg)
-        # Only now: parties that have dealt have saved the round before, so that a next run can begin from it.
-        self._check_enough(leg)
-        some = next(iter(dealt.values()))
-        context = UploadContext(self._channel.session_id, leg.number, leg.step, some.parameter_set, some.agreement)
-        self._check_shares(leg, context, dealt)
-        self._groups.check(leg.step)
-        return self._add_and_open(leg, context, dealt)
+        return leg
 
-    # --- shares ----------------------------------------------------------------------------------------
-
-    def _receive_dealt(self, leg: Leg) -> dict[str, DealtMessage]:
-        return self._roster.receive_alike(
+    def _receive_dealt(self, leg: Leg) -> _Dealing:
+        dealt = self._roster.receive_alike(
             leg.name("dealt"),
             DealtMessage,
-            lambda message: (message.parameter_set, message.lane_count, message.agreement),
-            f"in {leg.step} it deals for an upload of another size or parameter set, or with another model, "
-            "bounds or counters than most",
+            lambda message: message.parameter_set,
+            f"in {leg.step} it deals for another parameter set than most",
             partial(self._check_dealt, leg),
             among=self.parties_in(leg.step),
         )
+        return _Dealing(leg, next((message.parameter_set for message in dealt.values()), ""), dealt)
 
     def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
-        context = UploadContext(
-            self._channel.session_id, leg.number, leg.step, message.parameter_set, message.agreement
-        )
-        digest_count = max(1, len(self._scheme.members))
-        check_dealt(party, message, context, digest_count, self._channel.verify, self._most_slots)
+        context = leg.dealing_context(self._channel.session_id, message.parameter_set)
+        check_dealt(party, message, context, max(1, len(self._scheme.members)), self._channel.verify)
 
-    def _check_shares(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> None:
+    def _state_dealers(self, dealing: _Dealing) -> None:
+        """Tell members whose shares they are to check."""
+        digests = {party: message.share_digests for party, message in dealing.dealt.items()}
+        signatures = {party: message.signature for party, message in dealing.dealt.items()}
+        for member in self._reachable_members():
+            dealers = DealersMessage(dealing.set_name, digests, signatures)
+            self._send_to_member(member, dealing.leg.name("dealers"), dealers)
+
+    def _check_shares(self, dealing: _Dealing) -> None:
         """Leave out, by name, parties whose shares members cannot use or that lie on no polynomial."""
         if not self._scheme.members:
             return
-        digests = {party: message.share_digests for party, message in dealt.items()}
-        signatures = {party: message.signature for party, message in dealt.items()}
-        dealers = DealersMessage(context.set_name, context.agreement, digests, signatures)
-        for member in self._reachable_members():
-            self._send_to_member(member, leg.name("dealers"), dealers)
+        leg, dealt = dealing.leg, dealing.dealt
+        context = leg.dealing_context(self._channel.session_id, dealing.set_name)
         answers: dict[int, CheckAnswer] = {}
         for member in self._reachable_members():
             checked = self._receive_from_member(member, leg.name("checked"), CheckedMessage)
@@ -171,7 +201,9 @@ class MaskedSummation(Summation):
                 answers[self._scheme.members.index(member) + 1] = read_answer(checked)
         self._drop_lone_accusers(leg, dealt, answers)
         with self._stopwatch.measure("aggregate"):
-            lists = {party: DigestList(tuple(digests[party]), signatures[party]) for party in dealt}
+            lists = {
+                party: DigestList(tuple(message.share_digests), message.signature) for party, message in dealt.items()
+            }
             verdict = judge_dealers(tuple(dealt), answers, challenge_digest_of(context, lists), self._scheme.quorum)
         for point, reason in verdict.faulty_members.items():
             self._give_up_member(self._scheme.members[point - 1], f"in the share check of {leg.step} it {reason}")
@@ -190,13 +222,20 @@ class MaskedSummation(Summation):
 
     # --- uploads ---------------------------------------------------------------------------------------
 
-    def _add_and_open(self, leg: Leg, context: UploadContext, dealt: dict[str, DealtMessage]) -> tuple[str, ...]:
+    def _serve_upload(self, dealing: _Dealing, then: str) -> tuple[str, ...]:
+        """The parties that say that the sum does not open; none, once it stands."""
+        leg, dealt = dealing.leg, dealing.dealt
+        announced = self._receive_announced(dealing)
+        self._check_enough(leg)
+        self._groups.check(leg.step)
+        some = next(iter(announced.values()))
+        context = UploadContext(self._channel.session_id, leg.number, leg.step, dealing.set_name, some.agreement)
         parameters = SETS[context.set_name]
-        accumulator = Accumulator(parameters, next(iter(dealt.values())).lane_count)
+        accumulator = Accumulator(parameters, some.lane_count)
         statements: dict[str, StatementMessage] = {}
-        for party in self._roster.left_of(dealt):
+        for party in self._roster.left_of(announced):
             earlier = [statement.upload_digest for statement in statements.values()]
-            statement = self._add_upload(leg, context, party, dealt[party], accumulator, earlier)
+            statement = self._add_upload(leg, context, party, some.lane_count, dealt[party], accumulator, earlier)
             if statement is not None:
                 statements[party] = statement
         # Before any member releases: the parties that a group was released for cannot be changed afterwards.
@@ -205,6 +244,8 @@ class MaskedSummation(Summation):
         self._check_members(leg, self._reachable_members())
         self._groups.bind(leg.step, statements)
         stated = IncludedMessage(
+            agreement=context.agreement,
+            next_step=then,
             upload_digests={party: statement.upload_digest for party, statement in statements.items()},
             share_digests={party: dealt[party].share_digests for party in statements},
             salts={party: statement.salt for party, statement in statements.items()},
@@ -214,12 +255,45 @@ class MaskedSummation(Summation):
         self._tell_authority(leg.name("included"), stated)
         commitment = self._commit(leg, parameters, accumulator) if self._settings.check_sum else b""
         included = included_set_of(context, stated, commitment)
+        next_leg = self._begin_upload(then) if then else None
         released = self._receive_released(leg, included)
-        if self._settings.check_sum:
-            self._send_whole(leg, parameters, accumulator, included, released)
-        else:
-            self._send_sum(leg, parameters, accumulator, released)
-        return self._settle(leg)
+        parts = self._receive_parts(leg, parameters, included) if self._settings.check_sum else None
+        ahead = None if next_leg is None else self._receive_dealt(next_leg)
+
+        def send_sum(parties: Collection[str]) -> None:
+            if parts is not None:
+                self._send_whole(leg, parameters, accumulator, parts, released, parties)
+            else:
+                self._send_sum(leg, parameters, accumulator, released, parties)
+
+        send_sum(self._roster.parties)
+        if ahead is not None:
+            self._state_dealers(ahead)
+        opened = self._receive_opened(leg)
+        if ahead is not None:
+            self._check_shares(ahead)
+            self._ahead = ahead
+        for _ in range(MAX_UPLOADS - 1):
+            failed = [party for party in self._roster.left_of(opened) if not opened[party]]
+            if not failed or not any(opened.values()):
+                break
+            # The others have the sum, and go on with it: no number is used again, nor another sum opened.
+            self._tell_outcome(leg, OutcomeMessage(stands=False, again=failed))
+            send_sum(failed)
+            opened |= self._receive_opened(leg, failed)
+        return self._settle(leg, opened)
+
+    def _receive_announced(self, dealing: _Dealing) -> dict[str, UploadMessage]:
+        """What each dealer is about to upload, before any of it is read; those that agree on something else are out."""
+        leg = dealing.leg
+        return self._roster.receive_alike(
+            leg.name("upload"),
+            UploadMessage,
+            lambda message: (message.lane_count, message.agreement),
+            f"in {leg.step} it uploads another size, or with another model, bounds or counters than most",
+            lambda party, message: check_upload(message, dealing.set_name, self._most_slots),
+            among=dealing.dealt,
+        )
 
     def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
         """Commit to the sum, to every opener, before any member releases."""
@@ -231,52 +305,59 @@ class MaskedSummation(Summation):
         self._tell_authority(leg.name("committed"), committed)
         return committed.commitment
 
+    def _receive_parts(
+        self, leg: Leg, parameters: LatticeParameters, included: IncludedSet
+    ) -> dict[str, SumPartMessage]:
+        """Every party of U has to tell its part of the check."""
+        check = check_part(included, row_count(parameters.form, len(included.parties)), self._channel.verify)
+        parts = self._roster.receive_from_all(leg.name("part"), SumPartMessage, check, among=included.parties)
+        self._groups.check(leg.step)
+        return parts
+
     def _send_whole(
         self,
         leg: Leg,
         parameters: LatticeParameters,
         accumulator: Accumulator,
-        included: IncludedSet,
+        parts: dict[str, SumPartMessage],
         released: list[str],
+        parties: Collection[str],
     ) -> None:
-        """As `_send_sum`, of a sum that parties check: every party of U has to tell its part of the check."""
-        check = check_part(included, row_count(parameters.form, len(included.parties)), self._channel.verify)
-        parts = self._roster.receive_from_all(leg.name("part"), SumPartMessage, check, among=included.parties)
-        self._groups.check(leg.step)
-        self._roster.send_to_all(leg.name("sum"), SumBeginMessage(released))
+        """As `_send_sum`, of a sum that parties check."""
+        self._send_to(parties, leg.name("sum"), SumBeginMessage(released))
         products = {party: part.products for party, part in parts.items()}
         signatures = {party: part.signature for party, part in parts.items()}
-        self._roster.send_to_all(leg.name("parts"), SumPartsMessage(products, signatures))
+        self._send_to(parties, leg.name("parts"), SumPartsMessage(products, signatures))
         blocks = whole_blocks(accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS))
         while True:
             with self._stopwatch.measure("aggregate"):
                 written = next(blocks, None)
             if written is None:
                 return
-            self._roster.send_to_all(leg.name("whole-block"), WholeSumBlockMessage(written))
+            self._send_to(parties, leg.name("whole-block"), WholeSumBlockMessage(written))
 
     def _add_upload(
         self,
         leg: Leg,
         context: UploadContext,
         party: str,
+        lane_count: int,
         dealt: DealtMessage,
         accumulator: Accumulator,
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
-        """Ask for one party's upload, and add it once it is whole and signed; None where the party drops out.
+        """Add one party's upload once it is whole and signed; None where the party drops out.
 
-        One party uploads at a time, within a step's time: queues hold no more than one upload.
+        All parties send theirs at once. What this role has not read yet waits for room, at the sender in the end; a
+        step's time for the rest of an upload begins as it reads the first of it.
         """
         parameters = SETS[context.set_name]
         block_slots = block_values(parameters, BLOCK_SLOTS)
-        turn = TurnMessage(block_count=block_count_of(dealt.lane_count, block_slots))
-        self._roster.send(party, leg.name("turn"), turn)
         deadline = Deadline(self._step_timeout_s)
         blocks: list[bytes] = []
         digests: list[bytes] = []
-        for start in range(0, dealt.lane_count, block_slots):
-            check = check_block(parameters.form.written_bytes(min(block_slots, dealt.lane_count - start)))
+        for start in range(0, lane_count, block_slots):
+            check = check_block(parameters.form.written_bytes(min(block_slots, lane_count - start)))
             received = self._roster.receive_digested(
                 party, leg.name("block"), MaskedBlockMessage, check, deadline.left_s
             )
@@ -329,27 +410,59 @@ class MaskedSummation(Summation):
                 cure="resume from the last checkpoint once they are back: a new session begins",
             )
 
-    def _send_sum(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator, released: list[str]) -> None:
-        self._roster.send_to_all(leg.name("sum"), SumBeginMessage(released))
+    def _send_sum(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        accumulator: Accumulator,
+        released: list[str],
+        parties: Collection[str],
+    ) -> None:
+        self._send_to(parties, leg.name("sum"), SumBeginMessage(released))
         blocks = accumulator.write(block_values(parameters, BLOCK_SLOTS))
         while True:
             with self._stopwatch.measure("aggregate"):
                 written = next(blocks, None)
             if written is None:
                 return
-            self._roster.send_to_all(leg.name("sum-block"), SumBlockMessage(written))
+            self._send_to(parties, leg.name("sum-block"), SumBlockMessage(written))
 
-    def _settle(self, leg: Leg) -> tuple[str, ...]:
-        """Tell all parties whether the sum stands; return the parties at which it did not open."""
-        opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage)
+    def _send_to(self, parties: Collection[str], step: str, message: object) -> None:
+        for party in self._roster.left_of(parties):
+            self._roster.send(party, step, message)
+
+    def _receive_opened(self, leg: Leg, again: Collection[str] | None = None) -> dict[str, bool]:
+        """Whether releases fitted together, by party; `again`: at these, for which members had to release once more."""
+        # Members may have trained meanwhile, and sent their next update.
+        waits_s = None if again is None or self._step_timeout_s is None else 3 * self._step_timeout_s
+        opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage, among=again, timeout_s=waits_s)
         for party, message in opened.items():
             wrong = [member for member in self._scheme.members if member in message.wrong_members]
             if wrong:
                 what = f"{party} found a release that does not fit, of {', '.join(wrong)}"
                 self._channel.ledger.note(leg.name("opened"), what, "public")
-        unopened = tuple(party for party, message in opened.items() if not message.opened)
-        self._roster.send_to_all(leg.name("outcome"), OutcomeMessage(stands=not unopened))
+        return {party: message.opened for party, message in opened.items()}
+
+    def _settle(self, leg: Leg, opened: dict[str, bool]) -> tuple[str, ...]:
+        """Tell all parties whether the sum stands; return the parties at which it did not open, where none opened it.
+
+        Raises ProtocolError where it opened at some only: those have gone on, and nobody masks anew.
+        """
+        unopened = tuple(party for party in self._roster.left_of(opened) if not opened[party])
+        self._tell_outcome(leg, OutcomeMessage(stands=not unopened, again=[]))
+        if unopened and any(opened.values()):
+            raise ProtocolError(
+                f"the sum of {leg.step} opens at some parties only",
+                expected=f"releases that fit together at every party, sent {MAX_UPLOADS} times at most",
+                got=f"none that did at {', '.join(unopened)}",
+                cure="the ledgers say whose releases did not fit: find out what runs there, and resume from the last "
+                "checkpoint",
+            )
         return unopened
+
+    def _tell_outcome(self, leg: Leg, outcome: OutcomeMessage) -> None:
+        self._roster.send_to_all(leg.name("outcome"), outcome)
+        self._tell_authority(leg.name("outcome"), outcome)
 
     # --- members ---------------------------------------------------------------------------------------
 

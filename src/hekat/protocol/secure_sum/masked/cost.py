@@ -29,15 +29,15 @@ from hekat.protocol.secure_sum.masked.messages import (
     SumCommitmentMessage,
     SumPartMessage,
     SumPartsMessage,
-    TurnMessage,
+    UploadMessage,
     WholeSumBlockMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt, OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes
 from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count, whole_bits, whole_bytes
-from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, block_count_of
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.scheme.lattice import LatticeParameters, block_values, choose_parameters
 
@@ -79,9 +79,11 @@ def masked_messages(
     slot_count = stream_of(settings, shape).slot_count
     dealt = dealt_by(scheme, uploaders[0], parameters)
     yield from _begin(settings, leg)
-    yield from _shares(settings, scheme, leg, parameters, uploaders, slot_count, dealt)
+    yield from _shares(settings, scheme, leg, parameters, uploaders, dealt)
     yield from _uploads(settings, leg, parameters, uploaders, slot_count, dealt)
-    yield from _release(settings, scheme, leg, parameters, uploaders, dealt)
+    # A histogram of exponents comes just before its round's sum.
+    then = group_of(shape.step) if shape.step.endswith("/exponents") else ""
+    yield from _release(settings, scheme, leg, parameters, uploaders, dealt, then)
     if settings.check_sum:
         yield from _parts(settings, leg, parameters, uploaders)
     yield from _sum(settings, scheme, leg, parameters, slot_count, len(uploaders))
@@ -101,11 +103,10 @@ def _shares(
     leg: Leg,
     parameters: LatticeParameters,
     uploaders: Sequence[str],
-    slot_count: int,
     dealt: Dealt,
 ) -> Iterator[Sent]:
     hub, digests = settings.aggregator, list(dealt.digests)
-    told = message_bytes(DealtMessage(parameters.name, slot_count, _DIGEST, digests, _SIGNATURE))
+    told = message_bytes(DealtMessage(parameters.name, digests, _SIGNATURE))
     for party in uploaders:
         yield from (
             Sent(party, member, leg.name("share"), message_bytes(ShareMessage(b""), len(content)))
@@ -114,7 +115,7 @@ def _shares(
         )
         yield Sent(party, hub, leg.name("dealt"), told)
     lists, signatures = dict.fromkeys(uploaders, digests), dict.fromkeys(uploaders, _SIGNATURE)
-    dealers = message_bytes(DealersMessage(parameters.name, _DIGEST, lists, signatures))
+    dealers = message_bytes(DealersMessage(parameters.name, lists, signatures))
     values = dict.fromkeys(uploaders, np.zeros(CHECKS, dtype=np.uint64))
     checked = message_bytes(CheckedMessage(_DIGEST, {}, values))
     for member in scheme.members:
@@ -132,10 +133,10 @@ def _uploads(
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
     block_slots = block_values(parameters, BLOCK_SLOTS)
-    turn = message_bytes(TurnMessage(block_count=block_count_of(slot_count, block_slots)))
+    announced = message_bytes(UploadMessage(parameters.name, slot_count, _DIGEST))
     statement = message_bytes(StatementMessage(_DIGEST, dealt.salt, _SIGNATURE))
     for party in uploaders:
-        yield Sent(hub, party, leg.name("turn"), turn)
+        yield Sent(party, hub, leg.name("upload"), announced)
         for count in _blocks(slot_count, block_slots):
             yield Sent(party, hub, leg.name("block"), _block_bytes(MaskedBlockMessage, form.written_bytes(count)))
         yield Sent(party, hub, leg.name("statement"), statement)
@@ -148,10 +149,13 @@ def _release(
     parameters: LatticeParameters,
     uploaders: Sequence[str],
     dealt: Dealt,
+    then: str,
 ) -> Iterator[Sent]:
     hub = settings.aggregator
     included = message_bytes(
         IncludedMessage(
+            agreement=_DIGEST,
+            next_step=then,
             upload_digests=dict.fromkeys(uploaders, _DIGEST),
             share_digests={party: list(dealt.digests) for party in uploaders},
             salts=dict.fromkeys(uploaders, dealt.salt),
@@ -199,7 +203,7 @@ def _sum(
     bits = whole_bits(form, addend_count)
     begin = message_bytes(SumBeginMessage(list(scheme.members)))
     opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
-    outcome = message_bytes(OutcomeMessage(stands=True))
+    outcome = message_bytes(OutcomeMessage(stands=True, again=[]))
     for party in settings.parties:
         yield Sent(hub, party, leg.name("sum"), begin)
         for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):
@@ -210,6 +214,8 @@ def _sum(
             yield Sent(hub, party, leg.name("sum-block"), _block_bytes(SumBlockMessage, form.written_sum_bytes(count)))
         yield Sent(party, hub, leg.name("opened"), opened)
         yield Sent(hub, party, leg.name("outcome"), outcome)
+    if settings.authority is not None:
+        yield Sent(hub, settings.authority, leg.name("outcome"), outcome)
 
 
 def _blocks(slot_count: int, block_slots: int) -> Iterator[int]:

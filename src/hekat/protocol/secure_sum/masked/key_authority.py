@@ -3,19 +3,21 @@
 1. tell the aggregator for which parties it has released in earlier runs
 2. the aggregator begins an upload; every party sends the authority the seed of its secret, sealed
 3. check each seed against its signed digest
-4. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all
+4. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all;
+   or that there is no such upload: forget the seeds
+5. the aggregator says that the sum stands, or at which parties it did not open: these get the sum of secrets again
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.checked_sum import receive_commitment
 from hekat.protocol.secure_sum.masked.group_parties import keep_to_record, tell_released_groups
-from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, check_participants
-from hekat.protocol.secure_sum.masked.messages import BeginMessage, IncludedMessage
+from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, check_participants
+from hekat.protocol.secure_sum.masked.messages import BeginMessage, IncludedMessage, OutcomeMessage
 from hekat.protocol.secure_sum.masked.opening.included import check_included
 from hekat.protocol.secure_sum.masked.opening.member import Member
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
@@ -57,21 +59,57 @@ def run_authority(channel: RecordedChannel, settings: SumSettings, run: Authorit
     participation = participation_of(channel, settings)
     keep_to_record(channel, settings, run.upload_state, run.plan)
     tell_released_groups(channel, settings, run.upload_state, run.plan)
+    ahead: _Dealt | None = None
     while True:
-        begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.aggregator_timeout_s)
-        if not begin.step:
+        dealt = ahead or _receive_dealt(channel, settings, run, member)
+        if dealt is None:
             return
-        leg = Leg(begin.step, begin.number, tuple(begin.participants))
-        # The participants receive what opens the sum: were the aggregator one of them, it would read every update.
-        check_participants(leg, settings)
-        context = member.check_dealt(leg)
+        leg, ahead = dealt.leg, None
         stated = channel.receive(
             settings.aggregator, leg.name("included"), IncludedMessage, timeout_s=run.aggregator_timeout_s
         )
+        if not stated.upload_digests:
+            member.drop()
+            continue
+        context = replace(leg.dealing_context(channel.session_id, dealt.set_name), agreement=stated.agreement)
         commitment = b""
         if settings.check_sum:
             commitment = receive_commitment(channel, settings.aggregator, leg, run.aggregator_timeout_s)
         included = included_set_of(context, stated, commitment)
         parties, least = participation.parties_in(leg.step), participation.least_in(leg.step)
-        check_included(included, context, parties, least, channel.verify, member.share_digests)
+        check_included(included, context, parties, least, channel.verify, member.share_digests(leg))
         member.release(leg, included)
+        if stated.next_step:
+            ahead = _receive_dealt(channel, settings, run, member)
+        _release_again(channel, settings, run, member, leg)
+
+
+@dataclass(frozen=True)
+class _Dealt:
+    """An upload whose seeds are here."""
+
+    leg: Leg
+    set_name: str
+
+
+def _receive_dealt(channel: RecordedChannel, settings: SumSettings, run: AuthorityRun, member: Member) -> _Dealt | None:
+    """The next upload that begins, its seeds checked; None at the end of the run."""
+    begin = channel.receive(settings.aggregator, AUTHORITY_STEP, BeginMessage, timeout_s=run.aggregator_timeout_s)
+    if not begin.step:
+        return None
+    leg = Leg(begin.step, begin.number, tuple(begin.participants))
+    # The participants receive what opens the sum: were the aggregator one of them, it would read every update.
+    check_participants(leg, settings)
+    return _Dealt(leg, member.check_dealt(leg))
+
+
+def _release_again(
+    channel: RecordedChannel, settings: SumSettings, run: AuthorityRun, member: Member, leg: Leg
+) -> None:
+    """Send the sum of secrets once more to parties that it did not reach whole."""
+    for _ in range(MAX_UPLOADS):
+        step = leg.name("outcome")
+        outcome = channel.receive(settings.aggregator, step, OutcomeMessage, timeout_s=run.aggregator_timeout_s)
+        if not outcome.again:
+            return
+        member.release_again(leg, outcome.again)

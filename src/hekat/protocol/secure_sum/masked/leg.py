@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hekat.errors import ProtocolError
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.protocol.secure_sum.settings import SumSettings
 
 AUTHORITY_STEP = "authority/begin"
@@ -28,6 +29,10 @@ class Leg:
     def name(self, part: str) -> str:
         """The step name of a message of this upload."""
         return f"{self.step}/upload-{self.number}/{part}"
+
+    def dealing_context(self, session_id: bytes, set_name: str) -> UploadContext:
+        """The context for shares: what is dealt binds session and number; nobody agrees on anything yet."""
+        return UploadContext(session_id, self.number, self.step, set_name)
 
 
 def check_participants(leg: Leg, settings: SumSettings) -> None:

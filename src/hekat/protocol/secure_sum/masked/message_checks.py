@@ -16,6 +16,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     MaskedBlockMessage,
     ReleasedMessage,
     StatementMessage,
+    UploadMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
 from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
@@ -26,18 +27,10 @@ from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES
 from hekat.scheme.lattice import SETS
 
 
-def check_dealt(
-    party: str, message: DealtMessage, context: UploadContext, digest_count: int, verify: Verify, most_slots: int
-) -> None:
-    """Raise InputError unless set, size and digests are possible, and signed by the party for this upload."""
+def check_dealt(party: str, message: DealtMessage, context: UploadContext, digest_count: int, verify: Verify) -> None:
+    """Raise InputError unless set and digests are possible, and signed by the party for this upload."""
     if message.parameter_set not in SETS:
         raise InputError("an unknown parameter set", expected="one of this release's", got="another")
-    if not 1 <= message.lane_count <= most_slots:
-        raise InputError(
-            "an upload of a size that the announced tensors do not give",
-            expected=f"1 to {most_slots} lanes",
-            got=str(message.lane_count),
-        )
     sizes = [len(digest) for digest in message.share_digests]
     if sizes != [DIGEST_BYTES] * digest_count:
         raise InputError(
@@ -45,6 +38,20 @@ def check_dealt(
         )
     if not verify(party, message.signature, DEALING_PURPOSE, *dealing_fields(context, message.share_digests)):
         raise InputError("a signature that does not hold", expected="one over the digests of its shares", got="another")
+
+
+def check_upload(message: UploadMessage, set_name: str, most_slots: int) -> None:
+    """Raise InputError unless the upload may have this size, and is under a secret of the set that was dealt."""
+    if message.parameter_set != set_name:
+        raise InputError("an upload under another parameter set than was dealt for", expected=set_name, got="another")
+    if not 1 <= message.lane_count <= most_slots:
+        raise InputError(
+            "an upload of a size that the announced tensors do not give",
+            expected=f"1 to {most_slots} lanes",
+            got=str(message.lane_count),
+        )
+    if len(message.agreement) != DIGEST_BYTES:
+        raise InputError("no agreement", expected=f"{DIGEST_BYTES} bytes", got=f"{len(message.agreement)}")
 
 
 def read_answer(checked: CheckedMessage) -> CheckAnswer:

@@ -75,25 +75,22 @@ class ShareMessage:
     content: bytes = sealed("a share of this party's round secret: fewer than the threshold tell nothing")
 
 
-@message("horizontal/dealt", version=1)
+@message("horizontal/dealt", version=2)
 @dataclass(frozen=True)
 class DealtMessage:
-    """Party to aggregator: what it is about to upload, and digests of the shares it dealt, one for each member."""
+    """Party to aggregator: digests of the shares it dealt of the next upload's secret, one for each member."""
 
     parameter_set: str = public()
-    lane_count: int = public()
-    agreement: bytes = disclosed("a keyed digest of model, bounds and counters; equal or not is all anybody sees")
     share_digests: list[bytes] = public()
     signature: bytes = public()
 
 
-@message("horizontal/dealers", version=1)
+@message("horizontal/dealers", version=2)
 @dataclass(frozen=True)
 class DealersMessage:
     """Aggregator to each member: the dealers, and the digests of all their shares with their signatures."""
 
     parameter_set: str = public()
-    agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")
     share_digests: dict[str, list[bytes]] = public()
     signatures: dict[str, bytes] = public()
 
@@ -108,12 +105,14 @@ class CheckedMessage:
     values: dict[str, npt.NDArray[np.uint64]] = disclosed("combinations of shares under masks used once: noise")
 
 
-@message("horizontal/upload-turn", version=1)
+@message("horizontal/upload", version=1)
 @dataclass(frozen=True)
-class TurnMessage:
-    """Aggregator to party: its shares are accepted, and it may upload now; one party at a time."""
+class UploadMessage:
+    """Party to aggregator, ahead of its blocks: how much follows, and what it takes for granted of the others."""
 
-    block_count: int = public()
+    parameter_set: str = public()
+    lane_count: int = public()
+    agreement: bytes = disclosed("a keyed digest of model, bounds and counters; equal or not is all anybody sees")
 
 
 @message("horizontal/masked-block", version=1)
@@ -137,11 +136,17 @@ class StatementMessage:
     signature: bytes = public()
 
 
-@message("horizontal/included", version=1)
+@message("horizontal/included", version=2)
 @dataclass(frozen=True)
 class IncludedMessage:
-    """Aggregator to every party and member: the included set U with what every party of it signed."""
+    """Aggregator to every party and member: the included set U with what every party of it signed.
 
+    `next_step`: the step that the aggregator begins now, so that its secrets are dealt before this sum opens; "" for
+    none. To an authority an empty set says that no upload follows what was dealt.
+    """
+
+    agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")
+    next_step: str = public()
     upload_digests: dict[str, bytes] = public()
     share_digests: dict[str, list[bytes]] = public()
     salts: dict[str, bytes] = public()
@@ -228,9 +233,11 @@ class OpenedMessage:
     wrong_members: list[str] = public()
 
 
-@message("horizontal/outcome", version=1)
+@message("horizontal/outcome", version=2)
 @dataclass(frozen=True)
 class OutcomeMessage:
-    """Aggregator to each party: whether the sum stands, or the update is to be encrypted anew under another number."""
+    """Aggregator to each party and authority: the sum stands; or members release once more for the parties in `again`;
+    or, where it names none, the update is to be encrypted anew under another number."""
 
     stands: bool = public()
+    again: list[str] = public()

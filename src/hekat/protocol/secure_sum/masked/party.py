@@ -11,6 +11,8 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
        if the releases do not fit together, the party does not look at the sum; if they do and it does not open, the
        run ends
     6. the sum stands, or the update is masked anew under another number
+
+Where the statement of 4 names the step after this one, 1 and 2 of that step come between 4 and 6 (`_Ahead`).
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from hekat.channel.canonical import encode_fields, encode_number
 from hekat.codec import clip
-from hekat.errors import BoundError, ProtocolError
+from hekat.errors import BoundError, PartyStoppedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, scale_by_weight
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
@@ -39,12 +42,12 @@ from hekat.protocol.secure_sum.masked.messages import (
     OutcomeMessage,
     SumBeginMessage,
     SumBlockMessage,
-    TurnMessage,
+    UploadMessage,
     WholeSumBlockMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, block_count_of, levels_sent
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, levels_sent
 from hekat.protocol.secure_sum.masked.upload_state import take_upload_number
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
 from hekat.protocol.secure_sum.party_side import PartySide
@@ -65,6 +68,14 @@ from hekat.state import Counter as DurableCounter
 T = TypeVar("T")
 
 _AGREEMENT_LABEL = b"hekat/lattice/agreement/2"
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """The upload whose secret is dealt and checked, and not used: one secret for one upload, of this step or none."""
+
+    leg: Leg
+    parameters: LatticeParameters
 
 
 class MaskedAggregation(PartySide):
@@ -99,8 +110,26 @@ class MaskedAggregation(PartySide):
         self._exactness_check, self._on_packing, self._before = exactness_check, on_packing, before
         self._digest_key, self._model_digest = digest_key, model_digest
         self._checking = SumChecking(channel, settings, stopwatch, aggregator_timeout_s) if settings.check_sum else None
+        self._ahead: _Ahead | None = None
 
     def weighted_mean(self, request: SumRequest) -> Aggregate:
+        try:
+            return self._sum(request)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Wipe a secret, and a member's shares, that no upload follows."""
+        self._ahead = None
+        self._opening.drop()
+
+    def compare_final(self, digest: bytes) -> tuple[str, ...]:
+        self.settle()
+        self.close()
+        return super().compare_final(digest)
+
+    def _sum(self, request: SumRequest) -> Aggregate:
         settings, step = self._settings, request.step
         bits = request.value_bits or settings.codec.value_bits
         parameters = choose_parameters(bits, len(self._participation.parties_in(step)))
@@ -118,13 +147,16 @@ class MaskedAggregation(PartySide):
         if self._exactness_check is not None and request.tensors and takes_part:
             self._deposit(self._exactness_check, request)
         agreement = self._agree(request, bits)
-        stands = False
         for _ in range(MAX_UPLOADS):
-            leg = self._begin(step, agreement)
-            if takes_part:
-                self._mask(leg, parameters, stream, request)
-            else:
-                self._sit_out(leg)
+            leg = replace(self._take_dealt(step, parameters), agreement=agreement)
+            try:
+                if takes_part:
+                    self._mask(leg, parameters, stream, request)
+            except PartyStoppedError:
+                # What the aggregator said before it ended says more: that parties call for different things, say.
+                self.settle()
+                raise
+            self.settle()
             stated = self._receive(leg.name("included"), IncludedMessage)
             commitment = b"" if self._checking is None else self._checking.receive_commitment(leg)
             included = self._opening.check_included(leg, parameters, stated, commitment)
@@ -132,21 +164,65 @@ class MaskedAggregation(PartySide):
             self._opening.release(leg, included)
             if self._checking is not None:
                 self._checking.tell(leg, parameters, included)
+            if stated.next_step:
+                self._deal_ahead(stated.next_step)
             aggregate, failure = self._open(leg, parameters, stream, included, stated)
-            stands = self._receive(leg.name("outcome"), OutcomeMessage).stands
-            if stands:
+            if self._ahead is not None:
+                self._opening.check_dealt(self._ahead.leg)
+            for _ in range(MAX_UPLOADS - 1):
+                if aggregate is not None or not self._is_released_again(leg):
+                    break
+                aggregate, failure = self._open(leg, parameters, stream, included, stated, again=True)
+            if aggregate is not None:
+                # Not awaited: this party goes on, and hears with the next sum that all the others have opened this one.
+                self.defer(partial(self._await_others, leg))
                 break
-        if aggregate is None or not stands:
+        if aggregate is None:
             raise failure or ProtocolError(
                 f"the sum of {step} does not open",
-                expected=f"one of {MAX_UPLOADS} uploads to stand at all parties",
-                got="none that did, or one that stands without opening here",
+                expected=f"one of {MAX_UPLOADS} uploads to open here",
+                got="none that did",
                 cure="the ledgers say whose releases did not fit: find out what runs there",
             )
         if self._exactness_check is not None and request.tensors:
             allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
             self._exactness_check.check(step, aggregate.mean, allowed, included.parties)
         return replace(aggregate, parties=tuple(included.parties))
+
+    def _is_released_again(self, leg: Leg) -> bool:
+        """Whether members release once more for this party, at which the sum did not open; else it masks anew.
+
+        Raises ProtocolError where the sum is said to stand without opening here.
+        """
+        for _ in range(MAX_UPLOADS):
+            outcome = self._receive(leg.name("outcome"), OutcomeMessage)
+            if outcome.stands:
+                break
+            self._opening.release_again(leg, outcome.again)
+            if not outcome.again or self._channel.party in outcome.again:
+                return bool(outcome.again)
+        raise ProtocolError(
+            f"the sum of {leg.step} does not open",
+            expected="a sum that stands once it opens at all parties",
+            got="one that is said to stand without opening here",
+            cure="the ledgers say whose releases did not fit: find out what runs there",
+        )
+
+    def _await_others(self, leg: Leg) -> None:
+        """Release again where the sum opened here and not at another party. Raises ProtocolError if it never does."""
+        for _ in range(MAX_UPLOADS):
+            outcome = self._receive(leg.name("outcome"), OutcomeMessage)
+            if outcome.stands:
+                return
+            if not outcome.again or self._channel.party in outcome.again:
+                break
+            self._opening.release_again(leg, outcome.again)
+        raise ProtocolError(
+            f"the sum of {leg.step} opens here, and not at all parties",
+            expected="releases that fit together at every party",
+            got="another party says that they do not",
+            cure="the ledgers say whose did not fit: find out what runs there, and resume from the last checkpoint",
+        )
 
     def as_sent(self, request: SumRequest) -> Tensors:
         codec, share = self._settings.codec, request.weight / self._settings.weight_max
@@ -176,7 +252,34 @@ class MaskedAggregation(PartySide):
             digest.update(encode_fields(counter.name.encode(), str(counter.maximum).encode()))
         return digest.digest()
 
-    def _begin(self, step: str, agreement: bytes) -> Leg:
+    def _take_dealt(self, step: str, parameters: LatticeParameters) -> Leg:
+        """The step's next upload, its secret dealt: ahead, or now, where another step or set was dealt for."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and (ahead.leg.step, ahead.parameters) == (step, parameters):
+            return ahead.leg
+        self.settle()
+        self._opening.drop()
+        leg = self._begin(step)
+        self._deal(leg, parameters)
+        self._opening.check_dealt(leg)
+        return leg
+
+    def _deal_ahead(self, step: str) -> None:
+        """Deal the secret of the step after this one, whose update is not made yet."""
+        uploader_count = len(self._participation.parties_in(step))
+        ahead = _Ahead(self._begin(step), choose_parameters(self._settings.codec.value_bits, uploader_count))
+        self._deal(ahead.leg, ahead.parameters)
+        self._ahead = ahead
+
+    def _deal(self, leg: Leg, parameters: LatticeParameters) -> None:
+        if self.takes_part(leg.step):
+            self._before(leg.step, "deal")
+            self._opening.deal(leg, parameters)
+        else:
+            self._before(leg.step, "sit-out")
+            self._channel.ledger.note(leg.name("sit-out"), NOT_SAMPLED, "public")
+
+    def _begin(self, step: str) -> Leg:
         begin = self._receive(begin_step(step), BeginMessage)
         if begin.step != step:
             raise ProtocolError(
@@ -185,7 +288,7 @@ class MaskedAggregation(PartySide):
                 got="another step",
                 cure="run the same release and job at the aggregator",
             )
-        leg = Leg(step, begin.number, tuple(begin.participants), agreement)
+        leg = Leg(step, begin.number, tuple(begin.participants))
         check_participants(leg, self._settings)
         # On disk before the first secret is made for it: no restart takes the number again.
         take_upload_number(self._uploads, leg.number)
@@ -193,7 +296,9 @@ class MaskedAggregation(PartySide):
 
     def _mask(self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, request: SumRequest) -> None:
         block_slots = block_values(parameters, BLOCK_SLOTS)
-        with self._masking(leg, parameters, stream, block_slots) as encryptor:
+        assert leg.agreement is not None  # a party has one
+        with self._masking(leg, parameters) as encryptor:
+            self._send(leg.name("upload"), UploadMessage(parameters.name, stream.slot_count, leg.agreement))
             if self._checking is not None:
                 self._checking.begin()
             digests: list[bytes] = []
@@ -207,29 +312,16 @@ class MaskedAggregation(PartySide):
                     written = encryptor.encrypt(block, last=not left)
                 if self._checking is not None:
                     self._checking.keep(written, block.size)
-                digests.append(self._send(leg.name("block"), MaskedBlockMessage(written)))
+                digests.append(self._send_block(leg, MaskedBlockMessage(written)))
         self._before(leg.step, "sign")
         self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
 
     @contextmanager
-    def _masking(
-        self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, block_slots: int
-    ) -> Iterator[Encryptor]:
-        """An encryptor under a fresh secret that is dealt; both are wiped, however the upload ends."""
-        self._before(leg.step, "deal")
-        secret = self._opening.deal(leg, parameters, stream.slot_count)
+    def _masking(self, leg: Leg, parameters: LatticeParameters) -> Iterator[Encryptor]:
+        """An encryptor under the secret that was dealt; both are wiped, however the upload ends."""
+        secret = self._opening.take_secret()
         try:
-            self._opening.check_dealt(leg)
             self._before(leg.step, "upload")
-            turn = self._receive(leg.name("turn"), TurnMessage)
-            block_count = block_count_of(stream.slot_count, block_slots)
-            if turn.block_count != block_count:
-                raise ProtocolError(
-                    f"the aggregator awaits another upload in {leg.step}",
-                    expected=f"{block_count} blocks",
-                    got=f"{turn.block_count}",
-                    cure="run the same release and job at the aggregator",
-                )
             encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
         finally:
             secret.wipe()  # its shares are dealt, and the encryptor has its transform
@@ -238,11 +330,6 @@ class MaskedAggregation(PartySide):
         finally:
             encryptor.wipe()
 
-    def _sit_out(self, leg: Leg) -> None:
-        self._before(leg.step, "sit-out")
-        self._channel.ledger.note(leg.name("sit-out"), NOT_SAMPLED, "public")
-        self._opening.sit_out(leg)
-
     def _open(
         self,
         leg: Leg,
@@ -250,6 +337,8 @@ class MaskedAggregation(PartySide):
         stream: SlotStream,
         included: IncludedSet,
         stated: IncludedMessage,
+        *,
+        again: bool = False,
     ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
         """The aggregate; or None, and why the releases give no sum of secrets: then the sum is left unread.
 
@@ -263,7 +352,7 @@ class MaskedAggregation(PartySide):
         wrong: list[str] = []
         failure: BoundError | ProtocolError | None = None
         try:
-            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released)
+            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released, again=again)
         except (BoundError, ProtocolError) as error:
             failure = error
         whole = None if self._checking is None else self._checking.receive_whole(leg, parameters, included)
@@ -328,6 +417,10 @@ class MaskedAggregation(PartySide):
 
     def _public_key(self, leg: Leg, parameters: LatticeParameters) -> bytes:
         return public_key(self._channel.session_id, leg.number, parameters)
+
+    def _send_block(self, leg: Leg, block: MaskedBlockMessage) -> bytes:
+        """The block's digest. Where there is no room, the aggregator is reading the uploads of others before."""
+        return self._channel.send(self._settings.aggregator, leg.name("block"), block, self._timeout_s)
 
     def _send(self, step: str, message: object) -> bytes:
         return self._channel.send(self._settings.aggregator, step, message)

@@ -25,11 +25,6 @@ from hekat.protocol.secure_sum.update_codec import check_total
 BLOCK_SLOTS = 1 << 18
 
 
-def block_count_of(slot_count: int, block_slots: int) -> int:
-    """Blocks that so many slots take."""
-    return -(-slot_count // block_slots)
-
-
 def levels_sent(tensors: Tensors, bounds: Mapping[str, float], share: float, value_bits: int) -> Tensors:
     """The levels that a sum holds of `tensors` scaled by `share`, rounded to the nearest, in units of the tensors."""
     level = level_bound(value_bits)

@@ -25,7 +25,7 @@ class PaillierSummation(Summation):
         """Who uploads in the step."""
         return self._participation.parties_in(step)
 
-    def serve(self, step: str) -> None:
+    def serve(self, step: str, then: str = "") -> None:
         total: Ciphertexts | None = None
         parties = self.parties_in(step)
         for party in parties:

@@ -43,6 +43,7 @@ class PaillierAggregation(PartySide):
         self._codecs: dict[tuple[int, int], UpdateCodec] = {}
 
     def weighted_mean(self, request: SumRequest) -> Aggregate:
+        self.settle()
         step = request.step
         parties = self._participation.parties_in(step)
         codec = self._codec_for(request.value_bits or self._settings.codec.value_bits, len(parties))

@@ -26,7 +26,7 @@ class PlainSummation(Summation):
         """Who uploads in the step."""
         return self._participation.parties_in(step)
 
-    def serve(self, step: str) -> None:
+    def serve(self, step: str, then: str = "") -> None:
         parties = self.parties_in(step)
         updates = [self._channel.receive(party, f"{step}/update", PlainUpdateMessage) for party in parties]
         with self._stopwatch.measure("aggregate"):

@@ -28,6 +28,7 @@ class PlainAggregation(PartySide):
         self._stopwatch = stopwatch
 
     def weighted_mean(self, request: SumRequest) -> Aggregate:
+        self.settle()
         step, aggregator = request.step, self._settings.aggregator
         parties = tuple(self._participation.parties_in(step))
         with self._stopwatch.measure("encode"):

@@ -55,11 +55,11 @@ class Meddler:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._channel, name)
 
-    def send(self, to: str, step: str, message: Any) -> bytes:
+    def send(self, to: str, step: str, message: Any, timeout_s: float | None = None) -> bytes:
         """The digest is that of the message that the role meant to send."""
         sent = [(step, message)] if self._outgoing is None else self._outgoing(to, step, message)
         for other_step, other in sent:
-            self._channel.send(to, other_step, other)
+            self._channel.send(to, other_step, other, timeout_s)
         return hashlib.sha256(to_bytes(message)).digest()
 
     def receive(self, sender: str, step: str, message_type: type, timeout_s: float | None = None) -> Any:

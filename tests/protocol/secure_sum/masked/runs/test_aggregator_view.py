@@ -21,7 +21,7 @@ OPENINGS = ("committee", "authority", "shared")
 # What the aggregator is told beside ciphertexts and public facts.
 DISCLOSED = {
     ("horizontal/checked", "values"),
-    ("horizontal/dealt", "agreement"),
+    ("horizontal/upload", "agreement"),
     ("horizontal/ready", "columns"),
     ("horizontal/ready", "model_code"),
     ("horizontal/ready", "model_start"),
@@ -34,6 +34,7 @@ KINDS = {
     "horizontal/upload-counter",
     "horizontal/released-groups",
     "horizontal/dealt",
+    "horizontal/upload",
     "horizontal/checked",
     "horizontal/masked-block",
     "horizontal/statement",
@@ -120,7 +121,7 @@ def test_its_ledger_has_ciphertexts_public_facts_and_what_is_declared(
     without = {"horizontal/checked", "horizontal/released"} if opening == "shared" else set()
     assert {row.kind for row in report.learned} == KINDS - without
     given = {(row.kind, row.field) for row in report.given if row.disclosure_class == "disclosed"}
-    assert given <= {("horizontal/dealers", "agreement")}
+    assert given <= {("horizontal/included", "agreement")}
     assert {row.disclosure_class for row in report.given} <= {"ciphertext", "public", "disclosed"}
 
 

@@ -49,12 +49,12 @@ def saying(step: str, value_of: Callable[[RecordedChannel, Any], bytes]) -> Call
             def __getattr__(self, name: str) -> Any:
                 return getattr(channel, name)
 
-            def send(self, to: str, now: str, message: Any) -> bytes:
+            def send(self, to: str, now: str, message: Any, timeout_s: float | None = None) -> bytes:
                 if now == step:
                     value = value_of(channel, message)
                     purpose = f"hekat/lattice/{step}"
                     message = DrawMessage(value, channel.sign(purpose, channel.session_id, JOB, value))
-                return channel.send(to, now, message)
+                return channel.send(to, now, message, timeout_s)
 
         return Other()
 

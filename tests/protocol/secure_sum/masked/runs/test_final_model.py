@@ -11,7 +11,8 @@ from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum import party_side
 from hekat.protocol.secure_sum.agreement.final_model import FINAL_MODEL_STEP, ModelTrail
 from hekat.protocol.secure_sum.agreement.messages import FinalModelMessage, RoundEndMessage
-from hekat.protocol.secure_sum.masked.messages import DealtMessage, SumBlockMessage
+from hekat.protocol.secure_sum.masked.messages import SumBlockMessage, UploadMessage
+from hekat.run.horizontal.training_state_file import says_models_differ
 from hekat.scheme.lattice import SETS
 
 VICTIM = "c"
@@ -24,7 +25,7 @@ class OtherLastSum:
         self._step, self._lane, self._lane_count = step, lane, 0
 
     def take(self, sender, step, message):
-        if isinstance(message, DealtMessage):
+        if isinstance(message, UploadMessage):
             self._lane_count = message.lane_count
         return replace(message, model_digest=bytes(32)) if isinstance(message, RoundEndMessage) else None
 
@@ -150,12 +151,12 @@ class Lying:
     def __getattr__(self, name: str):
         return getattr(self._channel, name)
 
-    def send(self, to, step, message):
+    def send(self, to, step, message, timeout_s=None):
         if isinstance(message, FinalModelMessage) and to == self._victim:
             digest = bytes(32)
             signature = self._channel.sign("hekat/horizontal/final-model/1", digest)
             message = FinalModelMessage(digest, signature if self._signed else message.signature)
-        return self._channel.send(to, step, message)
+        return self._channel.send(to, step, message, timeout_s)
 
 
 def test_a_party_that_says_another_digest_is_not_believed_more_than_the_aggregator(play, masked_settings) -> None:
@@ -195,3 +196,17 @@ def test_a_digest_tells_models_totals_and_their_order_apart() -> None:
 def test_errors_of_the_comparison_are_protocol_errors() -> None:
     assert issubclass(ModelsDifferError, ProtocolError)
     assert ModelsDifferError.ends_run
+
+
+def test_another_model_after_a_round_ends_the_run_although_nobody_awaits_the_answer(play, masked_settings) -> None:
+    """Parties have saved the round by then: whoever looks at the error leaves that checkpoint alone."""
+
+    def changed(to, step, message):
+        return replace(message, model_digest=bytes(32)) if isinstance(message, RoundEndMessage) else None
+
+    _, _, error = play(changed, role="b", settings=masked_settings(5))
+    assert isinstance(error, PartyStoppedError)
+    assert isinstance(error.__cause__, ModelsDifferError)
+    assert says_models_differ(error)
+    assert "parties hold different models after round-1" in str(error)
+    assert "a, c, d, e | b" in str(error)

@@ -11,7 +11,7 @@ from hekat.errors import ChannelError, InputError, PartyStoppedError, ProtocolEr
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.secure_sum.masked.group_parties import check_released_groups, choose_parties
 from hekat.protocol.secure_sum.masked.messages import (
-    DealersMessage,
+    IncludedMessage,
     OutcomeMessage,
     ReleasedGroupsMessage,
     SumBeginMessage,
@@ -31,7 +31,7 @@ def three_rounds(masked_settings):
 def stop_at(rehearse_masked, meddle):
     """Plays a run whose aggregator goes down in a step, by default with all releases made and none of the sum sent.
 
-    With DealersMessage all parties have dealt, and so have saved the round before.
+    With IncludedMessage all parties have uploaded, and so have saved the round before.
     """
 
     def play(settings, step, kind=SumBeginMessage, **others):
@@ -71,7 +71,7 @@ def test_a_party_that_is_back_is_left_out_of_a_round_that_was_released_without_i
 ) -> None:
     first = stop_at(three_rounds, "round-2", hooks={lost: leave_at("round-2")})
     assert in_rounds(first) == [(1, 5)]
-    second = stop_at(three_rounds, "round-3", DealersMessage, resume_from=first.saved[-1])
+    second = stop_at(three_rounds, "round-3", IncludedMessage, resume_from=first.saved[-1])
     assert in_rounds(second) == [(2, 4)]
     assert second.lost_names[0] == lost
     assert "round-2 was released for without its update in an earlier run" in second.reasons
@@ -147,7 +147,7 @@ def test_members_without_a_record_are_not_asked_for_another_set(
 def test_rounds_that_are_bound_to_different_parties_each_find_theirs(
     three_rounds, rehearse_masked, stop_at, stop_by_losses, leave_at
 ) -> None:
-    first = stop_at(three_rounds, "round-3", DealersMessage, hooks={"e": leave_at("round-2")})
+    first = stop_at(three_rounds, "round-3", IncludedMessage, hooks={"e": leave_at("round-2")})
     assert in_rounds(first) == [(1, 5), (2, 4)]
     stop_by_losses(three_rounds, dict.fromkeys("ab", leave_at("round-3", "release")), resume_from=first.saved[-1])
     # Begun anew, e is left out of round 2, and so is not there for round 3, which needs it.
@@ -177,7 +177,7 @@ def test_a_round_that_cannot_be_begun_ends_the_run_after_all_have_saved_the_one_
     three_rounds, rehearse_masked, stop_at, meddle, leave_at, roles_apart
 ) -> None:
     """Else a run begun anew would come to this point again and again, and never beyond."""
-    first = stop_at(three_rounds, "round-3", DealersMessage, hooks={"e": leave_at("round-2")})
+    first = stop_at(three_rounds, "round-3", IncludedMessage, hooks={"e": leave_at("round-2")})
     stop_at(three_rounds, "round-3", hooks={"d": leave_at("round-3")}, resume_from=first.saved[-1])
     begun = Event()
 

@@ -10,7 +10,7 @@ import pytest
 
 from hekat.errors import ChannelError, HekatError, StateError
 from hekat.protocol.secure_sum.masked import party as masked_party
-from hekat.protocol.secure_sum.masked.messages import OpenedMessage, StatementMessage
+from hekat.protocol.secure_sum.masked.messages import ReleaseMessage, StatementMessage
 from hekat.protocol.secure_sum.masked.opening.release_record import ReleaseRecord
 from hekat.protocol.secure_sum.masked.upload_state import RELEASES_FILE, open_upload_state, take_upload_number
 from hekat.scheme.lattice import Encryptor
@@ -70,14 +70,16 @@ def test_over_rounds_and_restarts(opening, uploads, rehearse_masked, masked_sett
     uploads.check(3 + 3 + 2)
 
 
-@pytest.mark.parametrize("opening", OPENINGS)
-def test_over_attempts_of_one_step(opening, uploads, play, masked_settings) -> None:
-    def disagree_twice(to, step, message):
-        if isinstance(message, OpenedMessage) and "upload-2" not in step:
-            return OpenedMessage(opened=False, wrong_members=[])
-        return None
+@pytest.mark.parametrize("opening", ["committee", "authority"])
+def test_over_attempts_of_one_step(opening, uploads, play, masked_settings, meddle) -> None:
+    """Releases fit together nowhere in the first two: all mask anew, twice."""
 
-    rehearsal, _, error = play(disagree_twice, role="c", settings=masked_settings(5, opening))
+    def lie_twice(to, step, message):
+        lies = isinstance(message, ReleaseMessage) and "upload-2" not in step
+        return [(step, replace(message, content=b"") if lies else message)]
+
+    liars = {name: meddle(lie_twice) for name in (*"abcde", "notary")}
+    rehearsal, _, error = play(lambda *message: None, settings=masked_settings(5, opening), meddlers=liars)
     assert error is None
     assert rehearsal.records[0].party_count == 5
     uploads.check(3)

@@ -116,9 +116,9 @@ class DealsTwice:
 
         def sign_others(opening, leg, parameters, upload_digest):
             if opening._channel.party == "c":
-                dealt = opening._dealt
+                dealt = opening._used
                 self.other = [hashlib.sha256(digest).digest() for digest in dealt.digests]
-                opening._dealt = replace(dealt, digests=tuple(self.other))
+                opening._used = replace(dealt, digests=tuple(self.other))
             return sign(opening, leg, parameters, upload_digest)
 
         monkeypatch.setattr(PartyOpening, "sign", sign_others)

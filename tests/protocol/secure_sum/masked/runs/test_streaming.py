@@ -24,7 +24,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     StatementMessage,
     SumBeginMessage,
     SumBlockMessage,
-    TurnMessage,
+    UploadMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.included import upload_digest_of
 from hekat.protocol.secure_sum.masked.opening.shared import draw_salt, salt_digest
@@ -53,7 +53,7 @@ class Disk:
         self._left = 0
         self.sent_bytes = 0
 
-    def send(self, to: str, step: str, message) -> bytes:
+    def send(self, to: str, step: str, message, timeout_s: float | None = None) -> bytes:
         if isinstance(message, MaskedBlockMessage):
             self._keep(message)
         return bytes(32)
@@ -83,10 +83,9 @@ class Disk:
                 return SumBlockMessage(file.read(size))
         return {
             BeginMessage: BeginMessage("round-1", 0, ["a"]),
-            IncludedMessage: IncludedMessage({}, {}, {}, {}),
+            IncludedMessage: IncludedMessage(bytes(32), "", {}, {}, {}, {}),
             SumBeginMessage: SumBeginMessage([]),
-            OutcomeMessage: OutcomeMessage(stands=True),
-            TurnMessage: TurnMessage(-(-self.slot_count // block_values(self._parameters, BLOCK_SLOTS))),
+            OutcomeMessage: OutcomeMessage(stands=True, again=[]),
         }[message_type]
 
 
@@ -95,10 +94,15 @@ class Alone:
 
     members = ()
 
-    def deal(self, leg, parameters, slot_count):
-        secret = generate_secret(parameters)
-        self._coefficients = secret.coefficients.astype(np.int32)
-        return secret
+    def deal(self, leg, parameters):
+        self._secret = generate_secret(parameters)
+        self._coefficients = self._secret.coefficients.astype(np.int32)
+
+    def take_secret(self):
+        return self._secret
+
+    def drop(self) -> None:
+        return None
 
     def check_dealt(self, leg) -> None:
         return None
@@ -112,7 +116,7 @@ class Alone:
     def release(self, leg, included) -> None:
         return None
 
-    def open(self, leg, parameters, *others):
+    def open(self, leg, parameters, *others, again=False):
         return SecretSum(parameters, self._coefficients, 1), []
 
 
@@ -181,14 +185,16 @@ class Senders:
     def verify(self, *signed) -> bool:
         return True
 
-    def send(self, to: str, step: str, message) -> None:
+    def send(self, to: str, step: str, message, timeout_s: float | None = None) -> None:
         if isinstance(message, SumBlockMessage):
             self.sum_bytes += len(message.written)
 
     def receive(self, sender: str, step: str, message_type: type, timeout_s: float | None = None):
         if message_type is DealtMessage:
             digest = salt_digest(self._context, sender, self._salts[sender])
-            return DealtMessage(self._parameters.name, self._lane_count, bytes(32), [digest], b"")
+            return DealtMessage(self._parameters.name, [digest], b"")
+        if message_type is UploadMessage:
+            return UploadMessage(self._parameters.name, self._lane_count, bytes(32))
         if message_type is MaskedBlockMessage:
             block = block_values(self._parameters, BLOCK_SLOTS)
             count = min(block, self._lane_count - self._sent[sender])

@@ -15,7 +15,7 @@ def looked_at(monkeypatch) -> list[str]:
     release, names = Member.release, []
 
     def look(self, leg, included):
-        kept = self._kept
+        kept = self._kept[leg.number]
         degree = kept.parameters.form.ring.degree
         assert len(kept.shares) == 5
         for share in kept.shares.values():
@@ -48,9 +48,9 @@ def test_a_party_lets_go_of_the_secret_and_the_shares_it_dealt(rehearse_masked, 
     sign, held = PartyOpening.sign, []
 
     def look(self, *arguments):
-        held.append((self._dealt.secret, self._dealt.messages))
+        held.append((self._dealt, self._used.secret, self._used.messages))
         return sign(self, *arguments)
 
     monkeypatch.setattr(PartyOpening, "sign", look)
     rehearse_masked(masked_settings(5)).run()
-    assert held == [(None, {})] * 5
+    assert held == [(None, None, {})] * 5

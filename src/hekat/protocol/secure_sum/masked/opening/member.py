@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,10 +63,11 @@ class Member:
         self._stopwatch, self._aggregator_timeout_s = stopwatch, aggregator_timeout_s
         self._participation = participation_of(channel, settings)
         self._own_release = b""
-        self._kept: _Kept | None = None
+        self._last_release: tuple[Leg, ReleaseMessage] | None = None
+        self._kept: dict[int, _Kept] = {}
 
-    def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> UploadContext:
-        """Receive and check what every dealer sent here, and tell the aggregator; returns the upload's context.
+    def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> str:
+        """Receive and check what every dealer sent here, and tell the aggregator; returns the parameter set's name.
 
         `own_message`: from a party that is a member and takes part, to itself.
         """
@@ -81,16 +82,7 @@ class Member:
                 got="another",
                 cure="run the same release at the aggregator",
             )
-        if leg.agreement is not None and dealers.agreement != leg.agreement:
-            raise ProtocolError(
-                f"the parties do not hold the same before {leg.step}",
-                expected="one model, and the same clipping bounds and counters, at all parties",
-                got="others here than at most parties",
-                cure="run the same release and job everywhere, and resume from the last checkpoint",
-            )
-        context = UploadContext(
-            self._channel.session_id, leg.number, leg.step, dealers.parameter_set, dealers.agreement
-        )
+        context = leg.dealing_context(self._channel.session_id, dealers.parameter_set)
         lists = self._read_lists(context, dealers)
         kept = _Kept(SETS[dealers.parameter_set], {name: entry.digests for name, entry in lists.items()})
         refused: dict[str, str] = {}
@@ -117,21 +109,27 @@ class Member:
         for share in kept.shares.values():
             wipe(share[kept.parameters.form.ring.degree :])
         self._channel.send(aggregator, leg.name("checked"), CheckedMessage(challenge, refused, wide))
-        self._kept = kept
-        return context
+        self._kept[leg.number] = kept
+        return dealers.parameter_set
 
-    @property
-    def share_digests(self) -> Mapping[str, tuple[bytes, ...]]:
+    def share_digests(self, leg: Leg) -> Mapping[str, tuple[bytes, ...]]:
         """The digests of the dealers whose shares are kept: what a statement of included uploads has to name."""
-        kept = self._kept
+        kept = self._kept.get(leg.number)
         return {} if kept is None else {dealer: kept.digests[dealer] for dealer in kept.shares}
+
+    def drop(self) -> None:
+        """Wipe all shares that are kept: no upload follows what was dealt."""
+        for kept in self._kept.values():
+            wipe(*kept.shares.values())
+        self._kept.clear()
+        self._last_release = None
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
         """Note durably that this member releases for a checked set, then release, and wipe the shares.
 
         Raises ProtocolError, and releases nothing, where it released for other parties in this group before.
         """
-        kept, self._kept = self._kept, None
+        kept = self._kept.pop(leg.number, None)
         if kept is None:
             raise ProtocolError("a release without shares", expected="shares of this upload", got="none")
         self._state.allow(self._participation.parties_in(leg.step), included)
@@ -139,23 +137,30 @@ class Member:
             content = self._scheme.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
         wipe(*kept.shares.values())
         message = ReleaseMessage(statement_digest=included.digest, content=content)
-        for party in leg.participants:
-            if party != self._channel.party:
-                self._send_release(leg, party, message)
+        self._last_release = leg, message
+        self._send_release(leg, leg.participants)
         self._own_release = content
         signature = self._channel.sign(RELEASE_PURPOSE, *included.context.upload_fields, included.digest)
         self._channel.send(self._settings.aggregator, leg.name("released"), ReleasedMessage(included.digest, signature))
 
     def take_own_release(self) -> bytes:
         """What this member released last, for its own opening."""
-        content, self._own_release = self._own_release, b""
-        return content
+        return self._own_release
 
-    def _send_release(self, leg: Leg, party: str, message: ReleaseMessage) -> None:
-        try:
-            self._channel.send(party, leg.name("release"), message)
-        except PartyLostError:
-            return  # it needs none any more; the others do
+    def release_again(self, leg: Leg, parties: Collection[str]) -> None:
+        """Send the same bytes once more to any of the `parties` that takes part in this upload."""
+        if self._last_release is not None and self._last_release[0].number == leg.number:
+            self._send_release(leg, [party for party in leg.participants if party in parties])
+
+    def _send_release(self, leg: Leg, parties: Collection[str]) -> None:
+        assert self._last_release is not None  # released before
+        for party in parties:
+            if party == self._channel.party:
+                continue
+            try:
+                self._channel.send(party, leg.name("release"), self._last_release[1])
+            except PartyLostError:
+                continue  # it needs none any more; the others do
 
     def _receive_share(self, leg: Leg, dealer: str, wait: PeerWait) -> bytes:
         return self._channel.receive(dealer, leg.name("share"), ShareMessage, timeout_s=wait.left_s).content

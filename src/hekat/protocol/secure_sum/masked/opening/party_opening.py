@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from hekat.errors import (
@@ -39,13 +39,13 @@ from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContex
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.protocol.secure_sum.timeouts import PeerWait
+from hekat.protocol.secure_sum.timeouts import Deadline, PeerWait
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
 
 
 class PartyOpening:
-    """One upload after another; the next one replaces what is kept of the last."""
+    """One upload after another; the next one replaces what is kept of the last. One secret may wait unused."""
 
     def __init__(
         self,
@@ -67,15 +67,18 @@ class PartyOpening:
         )
         self._participation = participation_of(channel, settings)
         self._dealt: Dealt | None = None
+        self._used: Dealt | None = None
+        self._received: dict[str, bytes] = {}
+        """What members released for the sum that is being opened, by member."""
 
     @property
     def members(self) -> tuple[str, ...]:
         """The openers of sums, in the order of their points."""
         return self._scheme.members
 
-    def deal(self, leg: Leg, parameters: LatticeParameters, slot_count: int) -> SecretKey:
+    def deal(self, leg: Leg, parameters: LatticeParameters) -> None:
         """Make a fresh secret, deal it to the members, and send the aggregator the signed digests."""
-        context = self._context(leg, parameters)
+        context = leg.dealing_context(self._channel.session_id, parameters.name)
         with self._stopwatch.measure("deal"):
             dealt = self._dealt = self._scheme.deal(context, self._channel.party, parameters)
         gone = set(self._settings.parties) - set(leg.participants)
@@ -83,23 +86,32 @@ class PartyOpening:
             if member != self._channel.party and member not in gone:
                 self._send_share(leg, member, message)
         signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
-        answer = DealtMessage(parameters.name, slot_count, context.agreement, list(dealt.digests), signature)
+        answer = DealtMessage(parameters.name, list(dealt.digests), signature)
         self._channel.send(self._settings.aggregator, leg.name("dealt"), answer)
-        assert dealt.secret is not None  # just made
-        return dealt.secret
 
     def check_dealt(self, leg: Leg) -> None:
-        """A member checks what it was dealt; this party drops the shares of its own secret."""
-        dealt = self._own()
+        """A member checks what it was dealt; this party drops the shares of its own secret, if it dealt one."""
+        dealt = self._dealt
         if self._member is not None:
-            self._member.check_dealt(leg, dealt.messages[self._channel.party])
-        self._dealt = replace(dealt, secret=None, messages={})
+            self._member.check_dealt(leg, None if dealt is None else dealt.messages[self._channel.party])
+        if dealt is not None:
+            self._dealt = replace(dealt, messages={})
 
-    def sit_out(self, leg: Leg) -> None:
-        """Deal nothing; a member checks what it was dealt all the same."""
-        self._dealt = None
+    def take_secret(self) -> SecretKey:
+        """The secret that was dealt last, for one upload: it cannot be taken again. Wipe it."""
+        dealt, self._dealt = self._dealt, None
+        if dealt is None or dealt.secret is None:
+            raise ProtocolError("an upload without a secret", expected="one that was dealt for it", got="none left")
+        self._used = replace(dealt, secret=None, messages={})
+        return dealt.secret
+
+    def drop(self) -> None:
+        """Wipe the secret and the shares that were dealt for an upload that will not be."""
+        dealt, self._dealt = self._dealt, None
+        if dealt is not None and dealt.secret is not None:
+            dealt.secret.wipe()
         if self._member is not None:
-            self._member.check_dealt(leg)
+            self._member.drop()
 
     def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
         """This party's signature over `upload_digest`, the SHA-256 of its upload; it notes its job on disk first.
@@ -116,8 +128,15 @@ class PartyOpening:
     ) -> IncludedSet:
         """The included set, checked. Raises ProtocolError for statements that parties did not sign."""
         context = self._context(leg, parameters)
+        if stated.agreement != context.agreement:
+            raise ProtocolError(
+                f"the parties do not hold the same before {leg.step}",
+                expected="one model, and the same clipping bounds and counters, at all parties",
+                got="others here than at most parties",
+                cure="run the same release and job everywhere, and resume from the last checkpoint",
+            )
         included = included_set_of(context, stated, commitment)
-        kept = None if self._member is None else self._member.share_digests
+        kept = None if self._member is None else self._member.share_digests(leg)
         parties, least = self._participation.parties_in(leg.step), self._participation.least_in(leg.step)
         with self._stopwatch.measure("open"):
             check_included(included, context, parties, least, self._channel.verify, kept)
@@ -146,6 +165,11 @@ class PartyOpening:
         else:
             self._state.note_stated(self._participation.parties_in(leg.step), included)
 
+    def release_again(self, leg: Leg, parties: Collection[str]) -> None:
+        """A member sends its release once more, to parties where releases did not fit together."""
+        if self._member is not None:
+            self._member.release_again(leg, parties)
+
     def open(
         self,
         leg: Leg,
@@ -153,14 +177,23 @@ class PartyOpening:
         included: IncludedSet,
         stated: IncludedMessage,
         released: Sequence[str],
+        *,
+        again: bool = False,
     ) -> tuple[SecretSum, list[str]]:
         """The sum of the secrets of the included parties, and members whose release does not fit the others'.
 
-        Raises ProtocolError or BoundError where it does not open.
+        `again`: members were asked once more. One may train its next update before it answers; of one that is lost
+        meanwhile counts what it released before. Raises ProtocolError or BoundError where it does not open.
         """
-        releases: dict[str, bytes] = {}
+        if not again:
+            self._received = {}
+        releases = self._received
         other: list[str] = []
-        wait = PeerWait(self._aggregator_timeout_s, len(self._settings.parties))
+        wait = (
+            Deadline(self._aggregator_timeout_s)
+            if again
+            else PeerWait(self._aggregator_timeout_s, len(self._settings.parties))
+        )
         for member in (member for member in self._scheme.members if member in released):
             if member == self._channel.party and self._member is not None:
                 releases[member] = self._member.take_own_release()
@@ -170,11 +203,13 @@ class PartyOpening:
             except PartyLostError:
                 continue
             except (ChannelTimeoutError, SealError, WireError):
+                releases.pop(member, None)
                 other.append(member)
                 continue
             if release.statement_digest == included.digest:
                 releases[member] = release.content
             else:
+                releases.pop(member, None)
                 other.append(member)
         if len(releases) < self._scheme.quorum:
             raise ProtocolError(
@@ -198,8 +233,8 @@ class PartyOpening:
         return UploadContext(self._channel.session_id, leg.number, leg.step, parameters.name, leg.agreement)
 
     def _own(self) -> Dealt:
-        assert self._dealt is not None  # deal comes first
-        return self._dealt
+        assert self._used is not None  # the upload comes first
+        return self._used
 
     def _send_share(self, leg: Leg, member: str, message: bytes) -> None:
         try:

@@ -68,7 +68,7 @@ def test_a_set_with_a_party_outside_the_sample_is_released_by_nobody(opening, te
             field: {(away if name == inside else name): value for name, value in getattr(stated, field).items()}
             for field in FIELDS
         }
-        return IncludedMessage(**renamed)
+        return replace(stated, **renamed)
 
     rehearsal, watch, error = play(stated_as(change), settings=settings, tables=tables)
     assert error is not None
@@ -83,11 +83,12 @@ def test_a_set_of_fewer_than_two_thirds_of_the_sample_is_released_by_nobody(open
     gone = sample_of(settings)[:2]
 
     def change(stated):
-        return IncludedMessage(
+        return replace(
+            stated,
             **{
                 field: {name: value for name, value in getattr(stated, field).items() if name not in gone}
                 for field in FIELDS
-            }
+            },
         )
 
     rehearsal, watch, error = play(stated_as(change), settings=settings, tables=tables)
@@ -102,8 +103,8 @@ def test_a_set_without_one_that_uploads_costs_its_release_alone(ten, tables, pla
     gone = sample_of(settings)[0]
 
     def change(stated):
-        return IncludedMessage(
-            **{field: {n: v for n, v in getattr(stated, field).items() if n != gone} for field in FIELDS}
+        return replace(
+            stated, **{field: {n: v for n, v in getattr(stated, field).items() if n != gone} for field in FIELDS}
         )
 
     rehearsal, watch, _ = play(stated_as(change), settings=settings, tables=tables)

@@ -8,7 +8,10 @@ import pytest
 
 from hekat.errors import KeyRefusedError
 from hekat.protocol.secure_sum.masked import aggregator as masked_aggregator
-from hekat.protocol.secure_sum.masked.messages import DealtMessage, RunSecretsMessage
+from hekat.protocol.secure_sum.masked.messages import (
+    RunSecretsMessage,
+    UploadMessage,
+)
 from hekat.scheme.lattice import Accumulator
 
 ALL = tuple("abcde")
@@ -45,7 +48,7 @@ def test_the_attack_all_parties_together_make_the_aggregator_take_memory(monkeyp
     monkeypatch.setattr(masked_aggregator, "Accumulator", accumulator)
 
     def larger(to, step, message):
-        changed = replace(message, lane_count=1 << 33) if isinstance(message, DealtMessage) else message
+        changed = replace(message, lane_count=1 << 33) if isinstance(message, UploadMessage) else message
         return [(step, changed)]
 
     rehearsal = rehearse_masked(meddlers={name: meddle(larger) for name in ALL}, exactness_check=False)

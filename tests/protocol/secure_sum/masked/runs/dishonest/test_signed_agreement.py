@@ -10,10 +10,10 @@ from hekat.errors import ProtocolError
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.secure_sum.agreement.messages import ClipMessage
 from hekat.protocol.secure_sum.masked.messages import (
-    DealersMessage,
-    DealtMessage,
+    IncludedMessage,
     MaskedBlockMessage,
     ReleasedMessage,
+    UploadMessage,
 )
 from hekat.protocol.secure_sum.settings import CodecSettings
 
@@ -38,7 +38,7 @@ def test_two_groups_with_other_bounds_make_no_sum(play, masked_settings) -> None
 
 def test_another_agreement_than_the_dealers_signed_is_refused(play) -> None:
     def changed(to, step, message):
-        return replace(message, agreement=bytes(32)) if isinstance(message, DealersMessage) else None
+        return replace(message, agreement=bytes(32)) if isinstance(message, IncludedMessage) else None
 
     rehearsal, watch, error = play(changed)
     assert error is not None
@@ -48,7 +48,7 @@ def test_another_agreement_than_the_dealers_signed_is_refused(play) -> None:
 
 def test_a_dealer_with_another_agreement_is_left_out(play) -> None:
     def changed(to, step, message):
-        return replace(message, agreement=bytes(32)) if isinstance(message, DealtMessage) else None
+        return replace(message, agreement=bytes(32)) if isinstance(message, UploadMessage) else None
 
     rehearsal, _, error = play(changed, role="d")
     assert error is None

@@ -1,0 +1,1 @@
+"""Three sites train one dense network, plain or encrypted."""

@@ -1,0 +1,1 @@
+"""Three hospitals train one classifier."""

@@ -1,0 +1,172 @@
+"""What a courier asks of the party process, and what it answers: one frame each over a Unix socket.
+
+A header in MessagePack says what is asked; the payload is MessagePack too, of parcels and arrays as bytes. Both ends
+check all of it: the courier runs in the engine's process, with code that came from the engine's server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, prod
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from hekat.errors import WireError
+from hekat.launch.flower.carried_role import Addressed
+from hekat.launch.flower.desk import Arrays
+from hekat.launch.local.frames import Frame
+
+EXCHANGE, UPDATE, METRICS, GIVE_UP = "exchange", "update", "metrics", "give_up"
+_ASKED = (EXCHANGE, UPDATE, METRICS, GIVE_UP)
+MAX_METRICS = 256
+MAX_ARRAYS = 100_000
+_NUMBERS = "biuf"
+_LEARNS = "server_learns_model"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One question. `job` is the digest that the engine's server names, hex. `round` is of an update or of metrics,
+    whose kind is `kind`; `kind` of "give_up" is what the engine's code raised. `start` arrays come with an exchange.
+
+    `evaluates`: the loop's last mean is evaluated, so that the process stays for it.
+    """
+
+    asks: str
+    run_id: str
+    job: str
+    round: int = 0
+    weight: int = 0
+    kind: str = ""
+    evaluates: bool = False
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    parcels: Sequence[bytes] = field(default=(), repr=False)
+    arrays: Arrays | None = field(default=None, repr=False)
+
+    def to_frame(self) -> tuple[dict[str, Any], bytes]:
+        header = {
+            "asks": self.asks,
+            "run_id": self.run_id,
+            "job": self.job,
+            "round": self.round,
+            "weight": self.weight,
+            "kind": self.kind,
+            "evaluates": self.evaluates,
+            "metrics": dict(self.metrics),
+        }
+        return header, msgpack.packb([list(self.parcels), _pack_arrays(self.arrays)])
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Call:
+        """What `to_frame` gave. Raises WireError for anything else."""
+        asks, run_id, job, kind = (_take(frame, name, str) for name in ("asks", "run_id", "job", "kind"))
+        round_number, weight = _take(frame, "round", int), _take(frame, "weight", int)
+        metrics = _take(frame, "metrics", dict)
+        if asks not in _ASKED or max(map(len, (run_id, job, kind))) > 256 or not 0 <= round_number < 1 << 32:
+            raise _malformed("call")
+        if len(metrics) > MAX_METRICS or not all(_is_metric(name, value) for name, value in metrics.items()):
+            raise _malformed("call")
+        parcels, arrays = _unpack(frame.payload)
+        if not all(isinstance(parcel, bytes) for parcel in parcels):
+            raise _malformed("call")
+        return cls(
+            asks, run_id, job, round_number, weight, kind, _take(frame, "evaluates", bool), metrics, parcels, arrays
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How the role stands. `refusal` says why nothing was done. `wanted` is the round whose update the loop waits for,
+    `opened` the last one whose mean stands, `kind` the error that the role ended by.
+
+    `model` comes with every exchange once there is one: the mean of round `opened`, or the start.
+    """
+
+    party: str
+    wanted: int = 0
+    opened: int = 0
+    is_over: bool = False
+    has_start: bool = False
+    server_learns_model: bool = False
+    kind: str = ""
+    refusal: str = ""
+    parcels: Sequence[Addressed] = field(default=(), repr=False)
+    model: Arrays | None = field(default=None, repr=False)
+
+    def to_frame(self) -> tuple[dict[str, Any], bytes]:
+        names = ("party", "wanted", "opened", "is_over", "has_start", _LEARNS, "kind", "refusal")
+        header = {name: getattr(self, name) for name in names}
+        return header, msgpack.packb([[list(one) for one in self.parcels], _pack_arrays(self.model)])
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Answer:
+        """What `to_frame` gave. Raises WireError for anything else."""
+        party, kind, refusal = (_take(frame, name, str) for name in ("party", "kind", "refusal"))
+        is_over, has_start, learns = (_take(frame, name, bool) for name in ("is_over", "has_start", _LEARNS))
+        parcels, model = _unpack(frame.payload)
+        addressed = []
+        for entry in parcels:
+            if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
+                raise _malformed("answer")
+            addressed.append((entry[0], bytes(entry[1])))
+        wanted, opened = _take(frame, "wanted", int), _take(frame, "opened", int)
+        return cls(party, wanted, opened, is_over, has_start, learns, kind, refusal, addressed, model)
+
+
+def _pack_arrays(arrays: Arrays | None) -> list[list[Any]] | None:
+    if arrays is None:
+        return None
+    return [
+        [name, values.dtype.str, list(values.shape), np.ascontiguousarray(values).tobytes()]
+        for name, values in arrays.items()
+    ]
+
+
+def _unpack(payload: bytes) -> tuple[list[Any], dict[str, Any] | None]:
+    try:
+        parcels, packed = msgpack.unpackb(payload, raw=False)
+    except (ValueError, TypeError, msgpack.UnpackException):
+        raise _malformed("payload") from None
+    if not isinstance(parcels, list) or not (packed is None or isinstance(packed, list)):
+        raise _malformed("payload")
+    return parcels, None if packed is None else _unpack_arrays(packed)
+
+
+def _unpack_arrays(packed: list[Any]) -> dict[str, Any]:
+    if len(packed) > MAX_ARRAYS:
+        raise _malformed("payload")
+    arrays: dict[str, Any] = {}
+    for entry in packed:
+        try:
+            name, kind, shape, data = entry
+            dtype = np.dtype(str(kind))
+            if not isinstance(name, str) or name in arrays or dtype.kind not in _NUMBERS:
+                raise ValueError
+            if prod(int(size) for size in shape) * dtype.itemsize != len(data) or any(size < 0 for size in shape):
+                raise ValueError
+            # Copied: what comes of bytes could not be written to.
+            arrays[name] = np.frombuffer(data, dtype).reshape(shape).copy()
+        except (ValueError, TypeError, OverflowError):
+            raise _malformed("payload") from None
+    return arrays
+
+
+def _take(frame: Frame, name: str, kind: type) -> Any:
+    value = frame.header.get(name)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise _malformed("header")
+    return value
+
+
+def _is_metric(name: object, value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(name, str) and len(name) <= 256 and is_number and isfinite(float(value))  # type: ignore[arg-type]
+
+
+def _malformed(what: str) -> WireError:
+    return WireError(
+        f"malformed {what} between a courier and its party process", expected="this release's", got="other"
+    )

@@ -1,0 +1,60 @@
+"""A courier's way to the party process of its site."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hekat.errors import ChannelError, HekatError, PolicyError
+from hekat.launch.flower.call import GIVE_UP, METRICS, UPDATE, Answer, Call
+from hekat.launch.flower.desk import Arrays
+from hekat.launch.local.frames import receive_frame, send_frame
+
+
+@dataclass(frozen=True)
+class Courier:
+    """Speaks for one message of the engine. `call` holds what every call of it says."""
+
+    path: Path
+    call: Call
+
+    def exchange(self, arrays: Arrays | None = None) -> Answer:
+        """Bring the message's parcels, and the start if there is one."""
+        return self._ask(replace(self.call, arrays=arrays))
+
+    def update(self, round_number: int, arrays: Arrays, weight: int) -> Answer:
+        """Hand in this site's update."""
+        return self._ask(self._say(UPDATE, round=round_number, arrays=arrays, weight=weight))
+
+    def note(self, kind: str, round_number: int, metrics: dict[str, float]) -> Answer:
+        """Leave metrics at this site."""
+        return self._ask(self._say(METRICS, kind=kind, round=round_number, metrics=metrics))
+
+    def give_up(self, kind: str) -> Answer:
+        """Say that the engine's code failed."""
+        return self._ask(self._say(GIVE_UP, kind=kind[:64]))
+
+    def _say(self, asks: str, **said: Any) -> Call:
+        return replace(self.call, asks=asks, parcels=(), **said)
+
+    def _ask(self, call: Call) -> Answer:
+        """Raises ChannelError where no party process answers, PolicyError where it refuses."""
+        header, payload = call.to_frame()
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(self.path))
+                send_frame(connection, header, payload)
+                answer = Answer.from_frame(receive_frame(connection))
+        except (OSError, HekatError):
+            # Without the path: the engine tells its server what an app raises.
+            raise ChannelError(
+                "the party process of this site does not answer",
+                expected="hekat party JOB --socket PATH, running beside the SuperNode, at a socket this user may open",
+                got="no answer",
+                cure="the site's operator starts it; the SuperNode's --node-config names its socket",
+            ) from None
+        if answer.refusal:
+            raise PolicyError(answer.refusal, cure="the log of the party process says more")
+        return answer

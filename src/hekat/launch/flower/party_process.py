@@ -1,0 +1,237 @@
+"""The party process: holds a party's key, state, ledger and results beside a SuperNode, and plays one run.
+
+Whoever may connect to its socket is a courier: it brings and takes sealed parcels, hands in updates, and is given the
+opened means, which the engine's code trains on. What the run is, the operator said by starting the process with a job
+that the site approved; couriers can change nothing of it.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import socket
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hekat.disk_errors import disk_errors_as_state_errors
+from hekat.errors import HekatError, InputError, PolicyError, StateError
+from hekat.job.policy.enforce import AskingJob, recorded
+from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call
+from hekat.launch.flower.carried_role import Addressed
+from hekat.launch.flower.loop_site import LoopSite
+from hekat.launch.flower.party_run import PartyRun
+from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.state import is_run_id
+
+# Flower keeps a message for 12 hours: after that no courier of a run comes any more.
+IDLE_S = 12 * 3600.0
+# After the role's end a last courier may come to evaluate the last mean.
+LINGER_S = 60.0
+# A connection that says nothing for so long is closed: the next courier waits behind it.
+SILENT_S = 60.0
+_LOOK_EVERY_S = 0.5
+_MAX_SOCKET_PATH_BYTES = 107
+
+
+class PartyProcess:
+    """Serves couriers at a socket until its one run is over, or nobody comes for `idle_s`."""
+
+    def __init__(
+        self,
+        loop: LoopSite,
+        path: Path,
+        *,
+        group: str | None = None,
+        idle_s: float = IDLE_S,
+        linger_s: float = LINGER_S,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """`group` may connect too (mode 660); else the process's own user alone (mode 600).
+
+        Raises InputError for a path too long or a group that is none, StateError where no socket can be made.
+        """
+        self._loop, self._path = loop, path
+        self._idle_s, self._linger_s, self._tell = idle_s, linger_s, tell
+        self._run: PartyRun | None = None
+        self._is_told = False
+        self._is_stopped = False
+        self._evaluates = False
+        self._listener = _listen_at(path, group)
+
+    def serve(self) -> PartyRun | None:
+        """Answer couriers, one after the other; the run, None where none began. The socket is removed."""
+        heard = time.monotonic()
+        try:
+            while not self._is_stopped and not self._is_done(time.monotonic() - heard):
+                with suppress(TimeoutError):
+                    connection, _ = self._listener.accept()
+                    with connection:
+                        self._serve_one(connection)
+                    heard = time.monotonic()
+        finally:
+            self._listener.close()
+            with suppress(OSError):
+                self._path.unlink()
+            if self._run is not None:
+                self._run.end(SILENT_S)
+        return self._run
+
+    def stop(self) -> None:
+        """End soon, from any thread; the run too, where it is not over."""
+        self._is_stopped = True
+
+    def _is_done(self, silent_s: float) -> bool:
+        run = self._run
+        if run is None or not run.is_over or not self._is_told:
+            return silent_s > self._idle_s
+        return not self._evaluates or bool(run.kind) or silent_s > self._linger_s
+
+    def _serve_one(self, connection: socket.socket) -> None:
+        connection.settimeout(SILENT_S)
+        try:
+            call = Call.from_frame(receive_frame(connection))
+        except HekatError:
+            return
+        try:
+            answer = self._answer(call)
+        except HekatError as error:
+            self._tell(f"refused a courier: {error.what}")
+            answer = Answer(self._loop.role, refusal=error.what)
+        with suppress(
+            HekatError
+        ):  # the courier has gone; what it took is lost, and the engine's server loses the party
+            header, payload = answer.to_frame()
+            send_frame(connection, header, payload)
+            self._is_told = self._is_told or answer.is_over
+
+    def _answer(self, call: Call) -> Answer:
+        run = self._run_of(call)
+        self._evaluates = call.evaluates
+        parcels = call.parcels
+        if call.asks == METRICS:
+            run.note_metrics(call.kind, call.round, call.metrics)
+            if call.kind == "evaluate" and call.round == self._loop.job.round_count:
+                self._evaluates = False
+            return self._stand(run)
+        if call.asks == GIVE_UP:
+            self._tell(f"the engine's code failed: {call.kind}")
+            run.desk.fail(call.kind)
+        elif call.asks == UPDATE and call.arrays is not None:
+            run.desk.give_update(call.round, call.arrays, call.weight)
+        elif call.asks == EXCHANGE and call.arrays is not None:
+            run.desk.give_start(call.arrays)
+        taken = run.exchange(parcels, self._loop.job.timeout_s)
+        return self._stand(run, taken, with_model=call.asks == EXCHANGE)
+
+    def _stand(self, run: PartyRun, taken: Sequence[Addressed] = (), *, with_model: bool = False) -> Answer:
+        desk = run.desk
+        return Answer(
+            self._loop.role,
+            wanted=desk.wanted,
+            opened=desk.opened,
+            is_over=run.is_over,
+            has_start=desk.has_start,
+            server_learns_model=self._loop.job.server_learns_model,
+            kind=run.kind,
+            parcels=taken,
+            model=desk.model if with_model else None,
+        )
+
+    def _run_of(self, call: Call) -> PartyRun:
+        """The run that the courier means: the first one that a courier names, and no other after it."""
+        loop, job = self._loop, self._loop.job
+        claimed = bytes.fromhex(call.job) if _is_digest(call.job) else b""
+        with recorded(loop.site, AskingJob(job.name, claimed, (loop.role,)), "the job of the party process"):
+            if claimed != job.digest:
+                raise PolicyError(
+                    "the engine's server runs another job than this party process was started with",
+                    expected=f"job {job.digest.hex()[:16]}",
+                    got=f"job {call.job[:16]!r}",
+                    cure="start both with the same job file, letter by letter",
+                )
+        if self._run is None:
+            if not is_run_id(call.run_id):
+                raise InputError("no run's name", expected="UTC time and six hexadecimal digits", got="another text")
+            self._run = PartyRun(loop, call.run_id)
+            self._tell(f"run {call.run_id} begins")
+            self._run.start()
+        if self._run.run_id != call.run_id:
+            with recorded(loop.site, AskingJob(job.name, job.digest, (loop.role,)), "one run of the party process"):
+                raise PolicyError(
+                    "this party process plays one run",
+                    expected=f"run {self._run.run_id}",
+                    got="another run",
+                    cure="the operator starts the process anew for each run: hekat party",
+                )
+        return self._run
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == 64 and all(char in "0123456789abcdef" for char in text)
+
+
+def _listen_at(path: Path, group: str | None) -> socket.socket:
+    if len(os.fsencode(path)) > _MAX_SOCKET_PATH_BYTES:
+        raise InputError(
+            "the path is too long for a socket",
+            expected=f"up to {_MAX_SOCKET_PATH_BYTES} bytes",
+            got=f"{len(os.fsencode(path))}",
+            cure="name a shorter path, such as /run/hekat/north.sock",
+        )
+    group_id = None if group is None else _id_of(group)
+    _remove_left_over(path)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        with disk_errors_as_state_errors(f"no socket can be made at {path}"), _private_files():
+            listener.bind(str(path))
+            if group_id is not None:
+                os.chown(path, -1, group_id)
+                path.chmod(0o660)
+        listener.listen(4)
+        listener.settimeout(_LOOK_EVERY_S)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _id_of(group: str) -> int:
+    try:
+        return grp.getgrnam(group).gr_gid
+    except KeyError:
+        raise InputError(
+            "no such group",
+            expected="a group of this machine",
+            got=repr(group[:64]),
+            cure="give --group a group's name",
+        ) from None
+
+
+@contextmanager
+def _private_files() -> Iterator[None]:
+    """From its first moment on the socket is for its owner alone."""
+    former = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(former)
+
+
+def _remove_left_over(path: Path) -> None:
+    """A socket that nobody listens at any more. Raises StateError for one that somebody does, and for other files."""
+    if not path.exists() and not path.is_symlink():
+        return
+    with socket.socket(socket.AF_UNIX) as asking:
+        is_socket = stat.S_ISSOCK(path.lstat().st_mode)
+        if is_socket and asking.connect_ex(str(path)) != 0:
+            path.unlink()
+            return
+    raise StateError(
+        f"{path} is taken",
+        expected="no file, or the socket of a process that has ended",
+        got="a process that listens there" if is_socket else "another file",
+        cure="end the other process, or name another path",
+    )

@@ -1,0 +1,97 @@
+"""What Hekat adds to Flower's messages: a record that orders, one that says how a role stands, and parcels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
+
+from hekat.errors import PolicyError
+from hekat.launch.flower.carried_role import Addressed
+from hekat.launch.flower.legs import Returned
+
+ORDER, PARCELS, MEAN = "hekat", "hekat.parcels", "hekat.mean"
+FORMAT = 1
+_STYPE = "hekat"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a message asks of a party, all of it the server's word. `learned` is the last round whose mean the server
+    was given, where the job gives it any."""
+
+    run_id: str
+    job: str
+    work: str
+    round: int
+    weighted_by: str
+    evaluates: bool
+    learned: int = 0
+
+    def to_record(self) -> ConfigRecord:
+        return ConfigRecord({"format": FORMAT, **vars(self)})
+
+
+def add_order(content: RecordDict, order: Order, parcels: Sequence[bytes]) -> None:
+    """Put the order and the parcels into a message's content."""
+    content[ORDER] = order.to_record()
+    content[PARCELS] = ArrayRecord({str(number): _to_array(parcel) for number, parcel in enumerate(parcels)})
+
+
+def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
+    """The order of a message and its parcels, taken out of its content. Raises PolicyError where there is none."""
+    record, parcels = content.config_records.get(ORDER), content.array_records.get(PARCELS)
+    try:
+        said = dict(record or {})
+        if said.pop("format") != FORMAT or parcels is None:
+            raise ValueError
+        order = Order(**said)
+        texts = (order.run_id, order.job, order.work, order.weighted_by)
+        if not all(isinstance(text, str) for text in texts) or not isinstance(order.evaluates, bool):
+            raise ValueError
+        if not all(type(number) is int for number in (order.round, order.learned)):
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise PolicyError(
+            "this message is of no protected strategy: nothing was trained, and nothing of this site is sent",
+            expected="hekat.flower.Protected around the strategy of the ServerApp, of this release",
+            got="another message",
+            cure="use Protected(FedAvg(...), parties=[...])",
+        ) from None
+    del content[ORDER], content[PARCELS]
+    return order, [bytes(parcels[name].data) for name in sorted(parcels, key=int)]
+
+
+def reply_records(returned: Returned, party: str) -> dict[str, Any]:
+    """How the role stands and what it sent, as records of a reply."""
+    names = ("wanted", "opened", "is_over", "has_start", "kind", "did")
+    stands = {name: getattr(returned, name) for name in names}
+    parcels = {f"{number}|{to}": _to_array(parcel) for number, (to, parcel) in enumerate(returned.parcels)}
+    return {ORDER: ConfigRecord({"format": FORMAT, "party": party, **stands}), PARCELS: ArrayRecord(parcels)}
+
+
+def read_reply(content: RecordDict) -> tuple[str, Returned] | None:
+    """The party that answered, and its reply; None for what the mod of this release never sends."""
+    record, parcels = content.config_records.get(ORDER), content.array_records.get(PARCELS)
+    try:
+        said = dict(record or {})
+        if said.pop("format") != FORMAT or parcels is None:
+            return None
+        party = str(said.pop("party"))
+        addressed: list[Addressed] = []
+        for name in sorted(parcels, key=lambda name: int(name.partition("|")[0])):
+            addressed.append((name.partition("|")[2], bytes(parcels[name].data)))
+        returned = Returned(content=content, parcels=addressed, **said)
+    except (KeyError, TypeError, ValueError):
+        return None
+    if not all(isinstance(flag, bool) for flag in (returned.is_over, returned.has_start)):
+        return None
+    if not all(type(number) is int for number in (returned.wanted, returned.opened)):
+        return None
+    return party, returned
+
+
+def _to_array(data: bytes) -> Array:
+    return Array(dtype="uint8", shape=(len(data),), stype=_STYPE, data=data)

@@ -1,0 +1,273 @@
+"""The party process at a real Unix socket, and what a hostile server, app or neighbour could ask of it."""
+
+from __future__ import annotations
+
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.launch.flower.loop_sites import LIMIT_S, LoopSites, first_state, make_sites
+
+from hekat.errors import ChannelError, HekatError, InputError, PolicyError, StateError
+from hekat.job.approvals import revoke
+from hekat.job.policy.refusals_ledger import find_refusal_ledgers
+from hekat.job.site_file import load_site
+from hekat.launch.flower.call import EXCHANGE, Call
+from hekat.launch.flower.courier import Courier
+from hekat.launch.flower.party_process import PartyProcess
+from hekat.launch.local.frames import send_frame
+from hekat.state import new_run_id
+
+
+@contextmanager
+def serving(sites: LoopSites, role: str = "north", **settings) -> Iterator[tuple[Path, PartyProcess]]:
+    path = sites.folder / f"{role}.sock"
+    process = PartyProcess(sites.load(role), path, **{"idle_s": LIMIT_S, **settings})
+    thread = threading.Thread(target=process.serve, daemon=True)
+    thread.start()
+    try:
+        yield path, process
+    finally:
+        process.stop()
+        thread.join(LIMIT_S)
+        assert not thread.is_alive()
+
+
+def courier(sites: LoopSites, path: Path, run_id: str, **said) -> Courier:
+    return Courier(path, Call(EXCHANGE, run_id, sites.job.digest.hex(), **said))
+
+
+def refusals(sites: LoopSites, role: str = "north") -> str:
+    return "".join(path.read_text() for path in find_refusal_ledgers(sites.folder / role / "state"))
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> LoopSites:
+    return make_sites(tmp_path)
+
+
+def test_the_first_courier_begins_the_run_and_takes_what_the_role_sent(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        answer = courier(sites, path, new_run_id()).exchange(first_state())
+        assert (answer.party, answer.is_over, answer.has_start) == ("north", False, True)
+        assert {to for to, _ in answer.parcels} == {"lake", "county", "aggregator"}
+
+
+def test_the_socket_is_for_its_owner_alone(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not path.exists()
+
+
+def test_a_group_may_be_let_in_and_nobody_else(sites: LoopSites) -> None:
+    with serving(sites, group="root") as (path, _):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+def test_a_group_that_is_none_is_refused(sites: LoopSites) -> None:
+    with pytest.raises(InputError, match="no such group"):
+        PartyProcess(sites.load("north"), sites.folder / "n.sock", group="no-such-group-here")
+    assert not (sites.folder / "n.sock").exists()
+
+
+def test_a_second_process_at_one_socket_is_refused_and_a_left_over_one_replaced(sites: LoopSites) -> None:
+    with serving(sites) as (path, _), pytest.raises(StateError, match="is taken"):
+        PartyProcess(sites.load("north"), path)
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(str(path))
+    with serving(sites) as (path, _):
+        assert courier(sites, path, new_run_id()).exchange().party == "north"
+
+
+def test_a_file_at_the_sockets_place_is_left_alone(sites: LoopSites) -> None:
+    (sites.folder / "n.sock").write_text("a file")
+    with pytest.raises(StateError, match="another file"):
+        PartyProcess(sites.load("north"), sites.folder / "n.sock")
+    assert (sites.folder / "n.sock").read_text() == "a file"
+
+
+# --- what a hostile SuperLink, ServerApp or ClientApp could ask -----------------------------------------------------
+
+
+def test_a_second_run_is_refused_and_the_refusal_kept(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        first = new_run_id()
+        courier(sites, path, first).exchange()
+        with pytest.raises(PolicyError, match="plays one run"):
+            courier(sites, path, new_run_id()).exchange()
+        assert courier(sites, path, first).exchange().party == "north"
+    assert "one run of the party process" in refusals(sites)
+
+
+def test_a_job_with_other_parties_keys_or_rounds_is_another_job_and_refused(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        for claimed in ("0" * 64, "not a digest", ""):
+            with pytest.raises(PolicyError, match="another job"):
+                Courier(path, Call(EXCHANGE, new_run_id(), claimed)).exchange()
+    assert "the job of the party process" in refusals(sites)
+    assert not sites.runs("north").exists()
+
+
+def test_no_process_begins_for_a_job_that_the_site_has_not_approved(sites: LoopSites) -> None:
+    revoke(load_site(sites.site_file("north")), "north", sites.job.digest)
+    with pytest.raises(PolicyError, match="not approved"):
+        sites.load("north")
+    assert "approval" in refusals(sites)
+
+
+def test_a_changed_letter_of_the_job_is_not_approved(sites: LoopSites) -> None:
+    sites.job_path.write_text(sites.job_path.read_text().replace("rounds = 2", "rounds = 3"))
+    with pytest.raises(PolicyError, match="not approved"):
+        sites.load("north")
+
+
+@pytest.mark.parametrize(
+    ("policy", "job", "line"),
+    [
+        ("", "server_learns_model = true", "policy.server_learns_model"),
+        ("max_rounds = 1", "", "policy.max_rounds"),
+        ("min_parties = 4", "", "policy.min_parties"),
+        ('protocols = ["horizontal"]', "", "policy.protocols"),
+        ("max_value_bits = 8", "", "policy.max_value_bits"),
+        ("min_committee_members = 4", "", "policy.min_committee_members"),
+        ("committee_members = []", "", "policy.committee_members"),
+    ],
+)
+def test_a_site_forbids_what_its_policy_says(tmp_path: Path, policy: str, job: str, line: str) -> None:
+    sites = make_sites(tmp_path, more=job)
+    if policy:
+        sites.add_policy("north", policy)
+    with pytest.raises(PolicyError):
+        sites.load("north")
+    assert line in refusals(sites)
+
+
+def test_a_site_may_let_the_server_learn_the_model(tmp_path: Path) -> None:
+    sites = make_sites(tmp_path, more="server_learns_model = true")
+    sites.add_policy("north", "server_learns_model = true")
+    with serving(sites) as (path, _):
+        assert courier(sites, path, new_run_id()).exchange().server_learns_model
+
+
+def test_an_update_is_taken_only_when_the_loop_wants_it(sites: LoopSites) -> None:
+    """A replayed message to train gives no second upload; none comes before the run has begun either."""
+    with serving(sites) as (path, _):
+        one = courier(sites, path, new_run_id())
+        one.exchange(first_state())
+        for round_number in (0, 1, 2):
+            with pytest.raises(PolicyError, match="takes no such update"):
+                one.update(round_number, first_state(), 10)
+
+
+def test_only_the_first_start_counts(sites: LoopSites) -> None:
+    with serving(sites) as (path, process):
+        one = courier(sites, path, new_run_id())
+        one.exchange(first_state())
+        one.exchange({"weight": np.full(3, 9.0)})
+        assert process._run is not None
+        assert process._run.desk._start is not None
+        assert set(process._run.desk._start) == set(first_state())
+
+
+def test_a_run_that_was_played_is_not_played_again(sites: LoopSites) -> None:
+    run_id = new_run_id()
+    for attempt in range(2):
+        with serving(sites) as (path, _):
+            answer = courier(sites, path, run_id).exchange(first_state())
+            assert bool(attempt) == answer.is_over
+            assert answer.kind == ("StateError" if attempt else "")
+
+
+def test_the_name_of_a_run_is_no_path(sites: LoopSites) -> None:
+    with serving(sites) as (path, _), pytest.raises(PolicyError, match="no run's name"):
+        courier(sites, path, "../../elsewhere").exchange()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{}, {"asks": "exchange"}, {"asks": "key", "run_id": "x", "job": "y"}],
+)
+def test_what_is_no_call_gets_no_answer_and_ends_nothing(sites: LoopSites, header) -> None:
+    with serving(sites) as (path, _):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(path))
+            send_frame(connection, header, b"noise")
+            connection.settimeout(LIMIT_S)
+            assert connection.recv(1) == b""
+        assert courier(sites, path, new_run_id()).exchange().party == "north"
+
+
+def test_parcels_that_are_noise_change_nothing(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        answer = courier(sites, path, new_run_id(), parcels=[b"noise", b"\0" * 99]).exchange(first_state())
+        assert not answer.is_over
+
+
+def test_what_the_engines_code_raised_ends_the_role_without_its_text(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        one = courier(sites, path, new_run_id())
+        one.exchange(first_state())
+        # The role waits for others' hellos then, so its end comes once it reaches the loop.
+        answer = one.give_up("ValueError")
+        assert "row 17" not in answer.kind
+
+
+def test_no_answer_of_the_process_holds_a_key(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        answer = courier(sites, path, new_run_id()).exchange(first_state())
+    secret = (sites.folder / "north" / "party.key").read_bytes().split()[-1]
+    header, payload = answer.to_frame()
+    assert secret not in payload
+    assert secret.decode(errors="replace") not in str(header)
+
+
+def test_without_a_process_the_courier_says_so_without_a_path(sites: LoopSites) -> None:
+    with pytest.raises(ChannelError, match="does not answer") as caught:
+        courier(sites, sites.folder / "none.sock", new_run_id()).exchange()
+    assert str(sites.folder) not in str(caught.value)
+
+
+def test_a_process_that_nobody_comes_to_ends(sites: LoopSites) -> None:
+    assert PartyProcess(sites.load("north"), sites.folder / "n.sock", idle_s=0.1).serve() is None
+
+
+def test_only_jobs_of_loops_are_carried_and_others_pointed_to_nvflare(sites: LoopSites) -> None:
+    sites.job_path.write_text('format = 2\nname = "v"\nprotocol = "vertical_linear"\n')
+    with pytest.raises(HekatError, match="HekatRecipe"):
+        sites.load("north")
+
+
+def test_a_job_without_keys_or_with_two_parties_is_refused(tmp_path: Path) -> None:
+    sites = make_sites(tmp_path)
+    text = sites.job_path.read_text()
+    sites.job_path.write_text(text[: text.index("[party_keys]")])
+    with pytest.raises(HekatError, match="names no party keys"):
+        sites.load("north")
+    sites.job_path.write_text(text.replace('["north", "lake", "county"]', '["north", "lake"]'))
+    with pytest.raises(HekatError, match="two parties learn"):
+        sites.load("north")
+
+
+def test_another_sites_key_plays_no_part(sites: LoopSites) -> None:
+    (sites.folder / "north" / "party.key").unlink()
+    sites.keys["lake"].save(sites.folder / "north" / "party.key")
+    with pytest.raises(HekatError, match="not the key in the job"):
+        sites.load("north")
+
+
+def test_calls_survive_their_frames(sites: LoopSites) -> None:
+    call = Call("update", new_run_id(), "a" * 64, 3, 7, "k", True, {"loss": 0.5}, [b"1", b""], first_state())
+    from hekat.launch.local.frames import Frame
+
+    header, payload = call.to_frame()
+    back = Call.from_frame(Frame(header, payload))
+    assert replace(back, arrays=None) == replace(call, arrays=None)
+    for name, values in first_state().items():
+        np.testing.assert_array_equal(back.arrays[name], values)
+        assert back.arrays[name].dtype == values.dtype

@@ -1,0 +1,121 @@
+"""A protected app over the fake engine: exact means, and nothing of an update, a weight or a metric at the server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.launch.nvflare.protected.apps import PARTIES, START, Sites, play_all, train, update_of, weight_of
+
+from hekat.errors import PolicyError
+from hekat.launch.nvflare.protected.app_party import AppParty, Update
+from hekat.launch.nvflare.protected.app_role import SERVER_LEARNS
+from hekat.launch.nvflare.protected.handover import Handover
+from hekat.launch.outcome import outcome_path, read_outcome
+from hekat.state import new_run_id
+
+pytestmark = pytest.mark.sealed
+
+STEPS = {party: (number + 1) * 0.25 for number, party in enumerate(PARTIES)}
+WEIGHTS = np.array([weight_of(party) for party in PARTIES])
+
+
+def mean_step(round_number: int) -> float:
+    """The weighted mean of what the sites add in a round."""
+    return float(np.average([STEPS[party] * 0.5**round_number for party in PARTIES], weights=WEIGHTS))
+
+
+@pytest.mark.parametrize("is_difference", [False, True], ids=["weights", "difference"])
+def test_all_sites_hold_the_weighted_mean_and_the_server_zeros(tmp_path: Path, is_difference: bool) -> None:
+    sites = Sites(tmp_path)
+    order = sites.approve(sites.order())
+    ended = play_all(sites, order, train(is_difference=is_difference))
+    assert [(one.role_error, one.app_error) for one in ended.values()] == [(None, None)] * 4
+    moved = mean_step(0) + mean_step(1)
+    for party in PARTIES:
+        given, answers, model = ended[party].result
+        np.testing.assert_array_equal(given[0]["w"], START["w"])
+        np.testing.assert_allclose(given[1]["w"], mean_step(0), atol=2e-4)
+        np.testing.assert_allclose(model["w"], moved, atol=4e-4)
+        np.testing.assert_allclose(model["b"], 1 - moved, atol=4e-4)
+        assert (model["w"].dtype, model["b"].dtype) == (np.float32, np.float64)
+        for answer in answers:
+            assert {name: value.shape for name, value in answer.values.items()} == {"w": (2, 3), "b": (2,), "steps": ()}
+            assert not any(np.any(value) for value in answer.values.values())
+            assert answer.metrics == {}
+    first, *others = [np.load(sites.run_of(party, order) / "model.npz") for party in PARTIES]
+    for other in others:
+        np.testing.assert_array_equal(first["w"], other["w"])
+    for role in sites.roles:
+        assert read_outcome(outcome_path(tmp_path / role / "runs", order.run_id)).outcome == "finished"
+
+
+def test_the_server_is_given_the_mean_where_all_sites_allow_it(tmp_path: Path) -> None:
+    policy = 'protocols = ["averaging"]\nserver_learns_model = true'
+    sites = Sites(tmp_path, {"server_learns_model": True}, policy=policy)
+
+    def code(app: AppParty, party: str) -> Any:
+        given = START
+        for number in range(2):
+            values = update_of(party, app.install(number, given), number)
+            metrics = {"loss": 0.5 + PARTIES.index(party), "accuracy": 0.25 * PARTIES.index(party)}
+            answer = app.sum_up(Update(values, False, weight_of(party), metrics))
+            given = answer.values
+        return answer, app.model
+
+    order = sites.approve(sites.order())
+    ended = play_all(sites, order, code)
+    assert [(one.role_error, one.app_error) for one in ended.values()] == [(None, None)] * 4
+    for party in PARTIES:
+        answer, model = ended[party].result
+        np.testing.assert_array_equal(answer.values["w"], model["w"])
+        np.testing.assert_allclose(answer.values["w"], mean_step(0) + mean_step(1), atol=4e-4)
+        assert answer.values["steps"] == 7  # a count of the site's own; the server has back what it sent
+        expected = {"accuracy": np.average([0, 0.25, 0.5], weights=WEIGHTS)}
+        expected["loss"] = np.average([0.5, 1.5, 2.5], weights=WEIGHTS)
+        assert answer.metrics == pytest.approx(expected, abs=2e-3)
+        ledger = (sites.run_of(party, order) / "ledger" / f"{party}.jsonl").read_text()
+        assert SERVER_LEARNS in ledger
+
+
+def test_an_app_that_fails_leaves_and_the_others_go_on(tmp_path: Path) -> None:
+    five = (*PARTIES, "river", "hill")
+    sites = Sites(tmp_path, {"rounds": 2}, parties=five)
+
+    def code(app: AppParty, party: str) -> Any:
+        app.sum_up(Update({**app.install(0, START), "b": np.full(2, 3.0)}, False, 1))
+        model = app.install(1, START)
+        if party == "hill":
+            app.note_end_of_task()  # its training raised
+            return None
+        app.sum_up(Update({**model, "b": np.full(2, 5.0)}, False, 1))
+        return app.model
+
+    order = sites.approve(sites.order())
+    ended = play_all(sites, order, code)
+    assert "ended a task without a result" in str(ended["hill"].role_error)
+    for party in five[:4]:
+        assert (ended[party].role_error, ended[party].app_error) == (None, None)
+        np.testing.assert_allclose(ended[party].result["b"], 5.0, atol=1e-3)
+    # A later run of the job is bound to the sets that were opened: hill stays out of the second round.
+    again = replace(order, run_id=new_run_id())
+    for party, one in play_all(sites, again, code).items():
+        if party not in ("hill", "aggregator"):
+            assert (one.role_error, one.app_error) == (None, None)
+
+
+def test_a_site_waits_with_apps_of_other_parties_for_its_operator(tmp_path: Path) -> None:
+    sites = Sites(tmp_path, {"rounds": 1}, parties=(*PARTIES, "river"))
+    first = sites.approve(sites.order())
+    assert all(one.role_error is None for one in play_all(sites, first, train(1)).values())
+    fewer = Sites.__new__(Sites)
+    fewer.__dict__.update({**vars(sites), "parties": PARTIES, "roles": (*PARTIES, "aggregator")})
+    fewer.keys = {role: sites.keys[role] for role in fewer.roles}
+    second = fewer.approve(fewer.order(min_parties=3))
+    handover = Handover()
+    role = fewer.role("north", second)
+    with pytest.raises(PolicyError, match="job of other parties"):
+        role.play(AppParty(role.job(), "north", handover), handover)

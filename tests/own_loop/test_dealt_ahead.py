@@ -1,0 +1,56 @@
+"""A loop does not know what it is called for next: what was dealt for another step masks nothing, and is wiped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hekat.own_loop import Party
+from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.scheme.lattice import Encryptor, keys
+
+
+@pytest.fixture
+def made(monkeypatch) -> list[keys.SecretKey]:
+    """Every secret, in the order they are made."""
+    found: list[keys.SecretKey] = []
+    original = keys.SecretKey.__init__
+
+    def spy(self: keys.SecretKey, *arguments: object) -> None:
+        original(self, *arguments)
+        found.append(self)
+
+    monkeypatch.setattr(keys.SecretKey, "__init__", spy)
+    return found
+
+
+@pytest.fixture
+def used(monkeypatch) -> list[keys.SecretKey]:
+    """Every secret that something was masked with."""
+    found: list[keys.SecretKey] = []
+
+    def make(parameters: object, secret: keys.SecretKey, *others: object) -> Encryptor:
+        found.append(secret)
+        return Encryptor(parameters, secret, *others)
+
+    monkeypatch.setattr(masked_party, "Encryptor", make)
+    return found
+
+
+@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
+def test_a_secret_dealt_for_a_step_that_does_not_come_masks_nothing_and_is_wiped(
+    opening, play_with, made, used
+) -> None:
+    def train(party: Party):
+        party.aggregate({"w": np.ones(3)}, weight=1)
+        # Another tensor needs a histogram of exponents first, and not the sum that was dealt for.
+        return party.aggregate({"w": np.ones(3), "v": np.full(2, 2.0)}, weight=1)
+
+    results = play_with(train, opening=opening).results
+    for state in results.values():
+        np.testing.assert_allclose(state["v"], 2.0, atol=1e-3)
+    # Two histograms and two means at three parties; and for round 2, and for round 3, a secret that is not needed.
+    assert len(used) == len({id(secret) for secret in used}) == 3 * 4
+    unused = {id(secret) for secret in made} - {id(secret) for secret in used}
+    assert len(unused) >= 3 * 2
+    assert not any(secret.coefficients.any() for secret in made)
