@@ -54,3 +54,14 @@ def test_a_secret_dealt_for_a_step_that_does_not_come_masks_nothing_and_is_wiped
     unused = {id(secret) for secret in made} - {id(secret) for secret in used}
     assert len(unused) >= 3 * 2
     assert not any(secret.coefficients.any() for secret in made)
+
+
+def test_a_loop_that_fails_between_two_sums_keeps_no_secret_that_was_dealt_ahead(play_with, made) -> None:
+    def train(party: Party):
+        party.aggregate({"w": np.ones(3)}, weight=1)
+        raise ArithmeticError("the loop's own")
+
+    with pytest.raises(ArithmeticError):
+        play_with(train)
+    assert made
+    assert not any(secret.coefficients.any() for secret in made)

@@ -206,6 +206,12 @@ class Party:
 
     def play(self, code: Callable[[Party], T]) -> T:
         """What the party's code returns, run in its turns; then it leaves. Raises what broke one of its calls."""
+        try:
+            return self._play(code)
+        finally:
+            self._aggregation.close()
+
+    def _play(self, code: Callable[[Party], T]) -> T:
         self._begin_turn()
         self._thread = threading.get_ident()
         try:

@@ -86,10 +86,11 @@ if "--role=east" in sys.argv:
     from hekat.errors import InputError
     from hekat.ledger import RecordedChannel
     send = RecordedChannel.send
-    def refuse(self, to, step, message):
-        if "round-2" in step:
+    def refuse(self, to, step, message, *wait, **named):
+        # What is dealt for a round leaves in the round before it.
+        if step.startswith("round-2") and step.endswith("/upload"):
             raise InputError("label missing in row 17", cure="look at row 17")
-        return send(self, to, step, message)
+        return send(self, to, step, message, *wait, **named)
     RecordedChannel.send = refuse
 """
 

@@ -22,6 +22,8 @@ from hekat.launch.flower.legs import EVALUATE, TRAIN, Returned
 from hekat.launch.flower.records import MEAN, Order, reply_records, take_order
 
 SOCKET_VARIABLE = "HEKAT_PARTY_SOCKET"
+WEIGHT = "num-examples"
+"""The metric of the app that weighs its update, at every site."""
 _log = logging.getLogger("hekat.flower")
 
 
@@ -32,6 +34,7 @@ def protected(message: Message, context: Context, call_next: ClientAppCallable) 
     code has not run then.
     """
     order, parcels = take_order(message.content)
+    _check_weight(order)
     courier = Courier(
         _socket_of(context),
         Call(EXCHANGE, order.run_id, order.job, evaluates=order.evaluates, parcels=parcels),
@@ -40,7 +43,7 @@ def protected(message: Message, context: Context, call_next: ClientAppCallable) 
     answer = courier.exchange(arrays)
     _check_seat(context, answer)
     leg = _Leg(message, context, call_next, courier, order)
-    did = leg.work(answer, arrays)
+    did = leg.work(answer)
     last = leg.last or answer
     returned = Returned(
         last.wanted,
@@ -74,15 +77,15 @@ class _Leg:
         self._courier, self._order = courier, order
         self.last: Answer | None = None
 
-    def work(self, answer: Answer, arrays: Any) -> str:
+    def work(self, answer: Answer) -> str:
         """Train or evaluate, if the loop is at that point; what was done, "" for nothing."""
         order = self._order
         trains = order.work == TRAIN and 0 < answer.wanted == order.round
         evaluates = order.work == EVALUATE and 0 < answer.opened == order.round
         if not (trains or evaluates) or answer.model is None:
             return ""
-        # The site's own model, whatever the server sent; a server that learns the model may step on from the mean.
-        model = arrays if trains and answer.server_learns_model and arrays is not None else answer.model
+        # The site's own model, whatever the server sent: sites that train on different ones let one update stand out.
+        model = answer.model
         try:
             reply = self._run_app(model)
             metrics = _metrics_of(reply)
@@ -152,6 +155,17 @@ def _socket_of(context: Context) -> Path:
             cure='start the SuperNode with --node-config \'party="NAME" hekat-socket="/run/hekat/NAME.sock"\'',
         )
     return Path(str(named))
+
+
+def _check_weight(order: Order) -> None:
+    """A server that had each site weigh by another metric could make one update stand out in the mean."""
+    if order.weighted_by != WEIGHT:
+        raise PolicyError(
+            "the server names another metric to weigh updates by",
+            expected=repr(WEIGHT),
+            got="another name",
+            cure=f"leave weighted_by_key out of the strategy, and have the app report {WEIGHT!r}",
+        )
 
 
 def _check_seat(context: Context, answer: Answer) -> None:

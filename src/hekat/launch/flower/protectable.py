@@ -15,7 +15,7 @@ _MEANS = (FedAvg, FedProx)
 _SERVER_STEPS = (FedAvgM, FedAdagrad, FedAdam, FedYogi)
 
 
-def check_protectable(strategy: Any, *, server_learns_model: bool) -> None:
+def check_protectable(strategy: Any) -> None:
     """Raise InputError or PolicyError for a strategy whose aggregation a sum of encrypted updates cannot give."""
     name = type(strategy).__name__
     if not isinstance(strategy, FedAvg):
@@ -26,12 +26,14 @@ def check_protectable(strategy: Any, *, server_learns_model: bool) -> None:
             "the weighted mean of FedAvg",
             "code that looks at single updates cannot run where nobody has them: use FedAvg or FedProx",
         )
-    if isinstance(strategy, _SERVER_STEPS) and not server_learns_model:
+    if isinstance(strategy, _SERVER_STEPS):
         _refuse(
             f"the server's step of {name}",
-            "FedAvg or FedProx, or a job with server_learns_model = true",
-            "the server would step on from a mean that it does not have: use FedAvg, or let it learn the mean",
+            "FedAvg or FedProx",
+            "sites go on from the mean that they opened, never from what a server sends: use FedAvg",
         )
+    if strategy.weighted_by_key != "num-examples":
+        _refuse("another weighted_by_key", "'num-examples'", "sites weigh by that metric alone: leave it out")
     if strategy.fraction_train != 1.0:
         _refuse("training at a part of the nodes", "fraction_train=1.0", "a party that is not there counts as lost")
     if strategy.fraction_evaluate not in (0.0, 1.0):

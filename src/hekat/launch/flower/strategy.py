@@ -33,7 +33,7 @@ class Protected(Strategy):  # type: ignore[misc]
     the aggregator's ledger. `parties` are those that the app expects, as the job has them.
 
     `server_learns_model`: the server is given the mean of every round, if the job says so too and every site's policy
-    allows it; needed for strategies whose server steps on from the mean (FedAvgM, FedAdagrad, FedAdam, FedYogi).
+    allows it. Sites go on from the mean that they opened, whatever the server sends.
 
     Raises a HekatError with the cure for what cannot be protected.
     """
@@ -49,7 +49,7 @@ class Protected(Strategy):  # type: ignore[misc]
         server_learns_model: bool = False,
         poll_s: float = POLL_S,
     ) -> None:
-        check_protectable(strategy, server_learns_model=server_learns_model)
+        check_protectable(strategy)
         job_path = Path(job) if job is not None else _folder() / "job.toml"
         site_path, runs_path = None if site is None else Path(site), Path(runs or job_path.parent / "runs")
         self._loop: LoopSite = load_aggregator_site(job_path, site_path, runs_path)

@@ -74,7 +74,10 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
     with needs_everybody():
         _announce(channel, table, settings, run.local)
         aggregation, digest_key = join_sums(channel, settings.sums, run.for_sums(settings))
-    return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
+    try:
+        return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
+    finally:
+        aggregation.close()
 
 
 def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: LocalRun) -> None:

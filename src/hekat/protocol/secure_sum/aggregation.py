@@ -109,6 +109,10 @@ class Aggregation(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Wipe what was kept for sums that will not be. Call it however the role ends."""
+        ...
+
 
 def sum_counters(
     aggregation: Aggregation, step: str, counters: Sequence[Counter], *, value_bits: int | None = None
@@ -152,6 +156,9 @@ class Alone:
 
     def compare_final(self, digest: bytes) -> tuple[str, ...]:
         return ()
+
+    def close(self) -> None:
+        return None
 
 
 def flatten(tensors: Tensors) -> FloatArray:

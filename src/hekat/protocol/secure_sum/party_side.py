@@ -41,6 +41,9 @@ class PartySide:
         tell_round_end(channel, aggregator, step, model_digest, finished)
         self.defer(lambda: receive_agreed(channel, aggregator, step, timeout_s=timeout_s))
 
+    def close(self) -> None:
+        return None
+
     def compare_final(self, digest: bytes) -> tuple[str, ...]:
         self.settle()
         return compare_final_models(self._channel, self._settings, digest, timeout_s=self._timeout_s)
