@@ -44,7 +44,7 @@ def make_app(party: str, mods: list[Any] | None = None, fails: bool = False) -> 
             raise ValueError(f"row 17 holds {SECRET}")
         model = {name: array.numpy() for name, array in message.content["arrays"].items()}
         app.seen.append(model)  # type: ignore[attr-defined]
-        metrics = MetricRecord({"num-examples": WEIGHTS[party], "loss": SECRET})
+        metrics = MetricRecord({"num-examples": WEIGHTS[party], "loss": SECRET, "diverged": float("nan")})
         return Message(RecordDict({"arrays": to_record(train(party, model)), "metrics": metrics}), reply_to=message)
 
     @app.evaluate()

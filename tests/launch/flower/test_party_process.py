@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import stat
 import threading
@@ -271,3 +272,30 @@ def test_calls_survive_their_frames(sites: LoopSites) -> None:
     for name, values in first_state().items():
         np.testing.assert_array_equal(back.arrays[name], values)
         assert back.arrays[name].dtype == values.dtype
+
+
+def test_a_socket_that_answers_with_anything_but_that_nobody_listens_stays(
+    sites: LoopSites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user's socket, of mode 600, answers with EACCES."""
+    path = sites.folder / "theirs.sock"
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(str(path))
+        monkeypatch.setattr(socket.socket, "connect_ex", lambda *_: errno.EACCES)
+        with pytest.raises(StateError):
+            PartyProcess(sites.load("north"), path)
+    assert path.exists()
+
+
+def test_a_files_error_reaches_no_server_with_its_path(sites: LoopSites, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise StateError(f"{sites.folder}/runs/metrics.jsonl could not be written")
+
+    monkeypatch.setattr("hekat.launch.flower.party_run.PartyRun.note_metrics", full)
+    with serving(sites) as (path, _):
+        one = courier(sites, path, new_run_id())
+        one.exchange()
+        with pytest.raises(HekatError) as refused:
+            one.note("train", 1, {"loss": 1.0})
+    assert str(sites.folder) not in str(refused.value)
+    assert "StateError" in str(refused.value)

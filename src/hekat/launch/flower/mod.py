@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ def _update_of(content: RecordDict, weighted_by: str) -> tuple[dict[str, Any], i
 def _metrics_of(content: RecordDict) -> dict[str, float]:
     """Single numbers of the app's metrics, for this site's own file."""
     found = {name: value for record in content.metric_records.values() for name, value in record.items()}
-    return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+    # What is no number would not be taken, and the update behind it with it.
+    return {name: float(value) for name, value in found.items() if isinstance(value, (int, float)) and isfinite(value)}
 
 
 def _to_record(arrays: Any) -> ArrayRecord:

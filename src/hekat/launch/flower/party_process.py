@@ -7,6 +7,7 @@ that the site approved; couriers can change nothing of it.
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import socket
@@ -99,7 +100,9 @@ class PartyProcess:
             answer = self._answer(call)
         except HekatError as error:
             self._tell(f"refused a courier: {error.what}")
-            answer = Answer(self._loop.role, refusal=error.what)
+            # The engine passes it on to the server: a file's error names a path of this site.
+            told = type(error).__name__ if isinstance(error, StateError) else error.what
+            answer = Answer(self._loop.role, refusal=told)
         with suppress(
             HekatError
         ):  # the courier has gone; what it took is lost, and the engine's server loses the party
@@ -226,7 +229,8 @@ def _remove_left_over(path: Path) -> None:
         return
     with socket.socket(socket.AF_UNIX) as asking:
         is_socket = stat.S_ISSOCK(path.lstat().st_mode)
-        if is_socket and asking.connect_ex(str(path)) != 0:
+        # Another user's socket answers with a refusal of rights, and somebody listens at it.
+        if is_socket and asking.connect_ex(str(path)) == errno.ECONNREFUSED:
             path.unlink()
             return
     raise StateError(
