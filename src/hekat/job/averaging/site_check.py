@@ -13,16 +13,14 @@ from hekat.job.horizontal.committee_policy import (
     has_committee,
 )
 from hekat.job.policy.job_limits import (
-    check_is_listed,
     check_model,
-    check_protocol,
     check_rounds,
     check_server_learns_model,
     check_value_bits,
     say_names,
 )
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
-from hekat.job.policy.shared_checks import check_holds_nothing, check_opening, check_protections, on_parties
+from hekat.job.policy.shared_checks import check_holds_nothing, check_opening, check_protections, on_job, on_parties
 from hekat.job.site_file import Site
 from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 
@@ -40,18 +38,7 @@ def _on_app(site: Site, job: AveragingJob, here: Collection[str] | None) -> list
     # The server's own site has no rows to protect from the server.
     learns = job.server_learns_model and (here is None or bool(set(here) & set(job.settings.parties)))
     return [
-        PolicyCheck(
-            "policy.protocols",
-            PROTOCOL,
-            say_names(policy.protocols, "none"),
-            lambda: check_protocol(policy, PROTOCOL),
-        ),
-        PolicyCheck(
-            "policy.approved_jobs",
-            "this digest",
-            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
-            lambda: check_is_listed(policy, job.digest),
-        ),
+        *on_job(site, PROTOCOL, job.digest),
         PolicyCheck(
             "policy.models",
             MODEL,

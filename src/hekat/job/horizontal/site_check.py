@@ -14,9 +14,7 @@ from hekat.job.horizontal.committee_policy import (
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.job_limits import (
-    check_is_listed,
     check_model,
-    check_protocol,
     check_rounds,
     check_validation_bins,
     check_value_bits,
@@ -29,6 +27,7 @@ from hekat.job.policy.shared_checks import (
     check_key_bits,
     check_opening,
     check_protections,
+    on_job,
     on_parties,
 )
 from hekat.job.site_file import Site
@@ -54,18 +53,7 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
     counts = settings.validation.hold_out > 0 and settings.validation.counts_scores and settings.classes is not None
     is_summed = settings.protection != "none"
     return [
-        PolicyCheck(
-            "policy.protocols",
-            PROTOCOL,
-            say_names(policy.protocols, "none"),
-            lambda: check_protocol(policy, PROTOCOL),
-        ),
-        PolicyCheck(
-            "policy.approved_jobs",
-            "this digest",
-            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
-            lambda: check_is_listed(policy, job.digest),
-        ),
+        *on_job(site, PROTOCOL, job.digest),
         PolicyCheck(
             "policy.models",
             model,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from hekat.errors import JobError, PolicyError
+from hekat.job.policy.job_limits import check_is_listed, check_protocol, say_names
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
@@ -82,6 +83,25 @@ def check_has_tables(site: Site, parties: Iterable[str]) -> None:
                 got=party,
                 cure=f"add [{toml_key('party', party)}] to the site file, or correct the job's parties",
             )
+
+
+def on_job(site: Site, protocol: str, digest: bytes) -> list[PolicyCheck]:
+    """The lines that every job is held against, whatever it does."""
+    policy = site.policy
+    return [
+        PolicyCheck(
+            "policy.protocols",
+            protocol,
+            say_names(policy.protocols, "none"),
+            lambda: check_protocol(policy, protocol),
+        ),
+        PolicyCheck(
+            "policy.approved_jobs",
+            "this digest",
+            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
+            lambda: check_is_listed(policy, digest),
+        ),
+    ]
 
 
 def on_parties(site: Site, parties: Collection[str]) -> PolicyCheck:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hekat.job.policy.job_limits import check_is_listed, check_protocol, check_single_ids, say_names
+from hekat.job.policy.job_limits import check_single_ids
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
-from hekat.job.policy.shared_checks import check_key_bits, on_parties
+from hekat.job.policy.shared_checks import check_key_bits, on_job, on_parties
 from hekat.job.psi.job_file import PROTOCOL, IntersectionJob
 from hekat.job.site_file import Site
 
@@ -27,18 +27,7 @@ def intersection_checks(site: Site, job: IntersectionJob, here: Collection[str] 
     settings, policy = job.settings, site.policy
     has_key = settings.kind == "rsa_blind"
     return [
-        PolicyCheck(
-            "policy.protocols",
-            PROTOCOL,
-            say_names(policy.protocols, "none"),
-            lambda: check_protocol(policy, PROTOCOL),
-        ),
-        PolicyCheck(
-            "policy.approved_jobs",
-            "this digest",
-            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
-            lambda: check_is_listed(policy, job.digest),
-        ),
+        *on_job(site, PROTOCOL, job.digest),
         PolicyCheck(
             "policy.min_key_bits",
             f"{settings.key_bits} bits" if has_key else APPLIES_NOT,

@@ -7,9 +7,7 @@ from collections.abc import Collection
 from hekat.errors import PolicyError
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.job_limits import (
-    check_is_listed,
     check_model,
-    check_protocol,
     check_rounds,
     check_value_bits,
     say_names,
@@ -20,6 +18,7 @@ from hekat.job.policy.shared_checks import (
     check_holds_no_rows,
     check_key_bits,
     check_protections,
+    on_job,
     on_parties,
 )
 from hekat.job.policy.site_lines import SitePolicy
@@ -49,18 +48,7 @@ def _on_protocol(site: Site, job: VerticalJob) -> list[PolicyCheck]:
     # Where weights stay in shares, no gradient is opened to anybody.
     is_opened, bits = settings.form == "arbiter", settings.fixed_point.value_bits
     return [
-        PolicyCheck(
-            "policy.protocols",
-            PROTOCOL,
-            say_names(policy.protocols, "none"),
-            lambda: check_protocol(policy, PROTOCOL),
-        ),
-        PolicyCheck(
-            "policy.approved_jobs",
-            "this digest",
-            "any" if policy.approved_jobs is None else f"{len(policy.approved_jobs)} digests",
-            lambda: check_is_listed(policy, job.digest),
-        ),
+        *on_job(site, PROTOCOL, job.digest),
         PolicyCheck(
             "policy.models",
             settings.task,
