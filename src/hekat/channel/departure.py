@@ -48,10 +48,11 @@ class Stop:
             return self.error
         return self._error(f": {_reason(self.error)}", self.error)
 
-    def to_others(self) -> PartyStoppedError:
+    def to_others(self, told: str = "") -> PartyStoppedError:
+        """The error for another party; `told` is what it heard besides of why the run could not go on."""
         kind = kind_of(self.error)
         after = f" after the loss of {', '.join(map(repr, self.lost))}" if self.lost else ""
-        error = self._error(f"{after} ({kind})", None)
+        error = self._error(f"{after} ({kind}){told}", None)
         error.notice, error.told_reason = self.notice, kind
         return error
 

@@ -23,7 +23,7 @@ from hekat.channel.mailbox.parcel import (
     decode_receipt,
 )
 from hekat.channel.mailbox.refusals import OTHER_FORMAT, PLAYED_TWICE
-from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLostError, PolicyError
+from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyLostError, PartyStoppedError, PolicyError
 
 ROLES = ("hub", "b", "c")
 PARTIES = ("b", "c")
@@ -160,6 +160,16 @@ def test_roles_of_two_releases_are_told_so_and_not_only_that_nobody_comes(monkey
     with pytest.raises(PolicyError, match=r"'b' is played by another release of Hekat.*at hub.*one release of Hekat"):
         b.receive("hub", "sum")
     assert not hub._inboxes["b"].messages
+
+
+def test_who_refused_is_told_also_where_another_role_gave_up_first() -> None:
+    """The hub's end says nothing of why nobody came; this role has heard so itself."""
+    relay = FakeRelay()
+    hub, b, _ = relay.add_all(ROLES, PARTIES)
+    b._refusals.note("c", OTHER_FORMAT)
+    hub.fail(ChannelTimeoutError("not every role came"))
+    with pytest.raises(PartyStoppedError, match=r"'hub' stopped.*c: another release plays here"):
+        b.meet(b"card")
 
 
 # --- ends ----------------------------------------------------------------------------------------------------

@@ -76,11 +76,12 @@ class Departures:
         holds = notice is not None and (notice.by, notice.party, notice.reason) == (party, party, FINISHED_REASON)
         self.finished.setdefault(party, notice if holds else None)
 
-    def own_error(self) -> PartyStoppedError | None:
-        """What this role's own calls raise: another role gave up on it, or the run has ended."""
+    def own_error(self, told: str) -> PartyStoppedError | None:
+        """What this role's own calls raise: another role gave up on it, or the run has ended. `told` is what else the
+        role heard of why."""
         if self.role in self.dropouts:
             return self.dropouts[self.role].to_itself()
-        return None if self.stop is None else self.stop.to_others()
+        return None if self.stop is None else self.stop.to_others(told)
 
     def error_of(self, peer: str, consequence: str, waiting: str) -> PartyStoppedError | PartyLostError | None:
         """What a call raises that needs more of `peer`, or gives it more; None while that one plays."""

@@ -213,12 +213,12 @@ class MailboxChannel:
             for peer in self._others:
                 self._put(peer, JOIN, _CONTROL_STEP, card)
             while missing := [peer for peer in self._others if peer not in self._cards]:
-                self._raise_if_out()
+                told = self._refusals.told_by(missing)  # whoever gave up first does not say why
+                self._raise_if_out(told)
                 for peer in missing:
-                    self._raise_if_gone(peer, "shows nothing of its job")
+                    self._raise_if_gone(peer, f"shows nothing of its job{told}")
                 left_s = deadline - time.monotonic()
                 if left_s <= 0:
-                    told = self._refusals.told_by(missing)
                     raise not_met(self._roles, missing, self._first_contact_s, told)
                 self._changed.wait(left_s)
             return dict(self._cards)
@@ -410,8 +410,8 @@ class MailboxChannel:
             return None
         return limit_s
 
-    def _raise_if_out(self) -> None:
-        error = self._refusals.error() or self._departures.own_error()
+    def _raise_if_out(self, told: str = "") -> None:
+        error = self._refusals.error() or self._departures.own_error(told)
         if error is not None:
             raise error
         if self._is_over:

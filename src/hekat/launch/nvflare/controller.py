@@ -46,7 +46,7 @@ class HekatController(Controller):  # type: ignore[misc]
         self.broadcast(task, fl_ctx, targets=sites, min_responses=len(sites))
         played = self._process.play(self.order, SERVER, abort_signal)
         self.log_info(fl_ctx, f"hekat: {what_to_log(played.kind)}")
-        if not played.has_joined:
+        if played.has_refused:
             self.system_panic("the server's site refused the job", fl_ctx)
             return
         self._wait_for(task, abort_signal)

@@ -33,6 +33,6 @@ class HekatExecutor(Executor):  # type: ignore[misc]
             return make_reply(ReturnCode.TASK_UNKNOWN)
         played = self._process.play(self.order, site_of(fl_ctx), abort_signal)
         self.log_info(fl_ctx, f"hekat: {what_to_log(played.kind)}")
-        if not played.has_joined:
+        if played.has_refused:
             return make_reply(REFUSED)
         return make_reply(ReturnCode.OK if not played.kind else ReturnCode.EXECUTION_EXCEPTION)

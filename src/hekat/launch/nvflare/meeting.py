@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
@@ -37,9 +37,10 @@ class Meeting:
     keys: Mapping[str, PartyPublicKey]
 
     @contextmanager
-    def joined(self) -> Iterator[MailboxChannel]:
+    def joined(self, on_channel: Callable[[MailboxChannel], None]) -> Iterator[MailboxChannel]:
         """The role's channel, once every other role has shown its job and its kit; the others are told how the block
-        ended. Raises as `MailboxChannel.meet`, JobError or KeyRefusedError for what a role shows."""
+        ended. `on_channel` gets it before they are met, for whoever ends the run from outside. Raises as
+        `MailboxChannel.meet`, JobError or KeyRefusedError for what a role shows."""
         job = self.job
         card = RoleCard.of(job.digest, own_binding(self.site, self.role))
         pins = KitPins(self.link, self.order.sites, self.keys)
@@ -53,6 +54,7 @@ class Meeting:
             may_be_lost=frozenset(roles_that_may_be_lost(job)),
         )
         with closing(channel):
+            on_channel(channel)
             self.door.open(channel)
             try:
                 for peer, shown in channel.meet(card.encode()).items():

@@ -28,10 +28,11 @@ class AbortedError(HekatError):
 
 @dataclass(frozen=True)
 class Played:
-    """How a role ended: `kind` of its error, "" for none; `has_joined` false where the site refused the job before."""
+    """How a role ended: `kind` of its error, "" for none; `has_refused` where the site itself ended it before all roles
+    had met."""
 
     kind: str
-    has_joined: bool
+    has_refused: bool
 
 
 class SiteProcess:
@@ -46,20 +47,16 @@ class SiteProcess:
         """Play the role that `order` gives `site`; what it returns is all that leaves the site."""
         is_over, has_joined = Event(), Event()
 
-        def join(channel: MailboxChannel) -> None:
-            has_joined.set()
-            _watch(abort, channel, is_over)
-
         try:
             checked = RunOrder.from_arguments(order)
             role = SiteRole(checked, site, find_site_link(self._local, site), self._door, self._messages.ask)
-            role.play(join)
+            role.play(lambda channel: _watch(abort, channel, is_over), has_joined.set)
         except BaseException as error:
             # A process that dies fails the job for every site; how the run went here says the outcome file.
-            return Played(type(error).__name__, has_joined.is_set())
+            return Played(type(error).__name__, not has_joined.is_set() and not abort.triggered)
         finally:
             is_over.set()
-        return Played("", has_joined=True)
+        return Played("", has_refused=False)
 
 
 def _watch(abort: Signal, channel: MailboxChannel, is_over: Event) -> None:

@@ -28,11 +28,16 @@ class SiteRole:
     door: Door
     ask: Ask
 
-    def play(self, on_channel: Callable[[MailboxChannel], None] = lambda channel: None) -> None:
+    def play(
+        self,
+        on_channel: Callable[[MailboxChannel], None] = lambda channel: None,
+        on_joined: Callable[[], None] = lambda: None,
+    ) -> None:
         """Play the site's role to its end; the outcome lies in the folder of the site's runs.
 
-        `on_channel` gets the open channel, for whoever ends the run from outside. Raises what loading, checking and
-        playing raise; nothing is sent before every check of this site's.
+        `on_channel` gets the channel before the other roles are met, for whoever ends the run from outside, and
+        `on_joined` is called once they are. Raises what loading, checking and playing raise; nothing is sent before
+        every check of this site's.
         """
         order = self.order
         role = order.role_at(self.site)
@@ -48,8 +53,8 @@ class SiteRole:
             link, resume = self.link, self.link.runs / order.resume if order.resume else None
             files = RoleFiles(path, link.site, link.runs, link.read_passphrase, link.keys, resume)
             loaded = load_role(files, role)
-            with loaded.tenancy(), self._meeting(loaded).joined() as channel:
-                on_channel(channel)
+            with loaded.tenancy(), self._meeting(loaded).joined(on_channel) as channel:
+                on_joined()
                 loaded.play(Place(role, channel, order.run_id, self.link.runs, loaded.keys, Silence()))
 
     def _meeting(self, loaded: LoadedRole) -> Meeting:

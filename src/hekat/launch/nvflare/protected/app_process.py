@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 from nvflare.apis.signal import Signal
@@ -40,6 +40,8 @@ class AppProcess:
         self._local = Path(engine.get_workspace().get_site_config_dir())
         self._on_failure = on_failure
         self._channel: MailboxChannel | None = None
+        self._ended_by: AppEndedError | None = None
+        self._has_met = Event()
         self._state = Lock()
         self.handover = Handover(lambda: bool(abort.triggered))
         self.app: AppParty | None = None
@@ -56,8 +58,7 @@ class AppProcess:
     @property
     def has_met(self) -> bool:
         """Whether all roles were there and the run began; from then on the protection says who may be lost."""
-        with self._state:
-            return self._channel is not None
+        return self._has_met.is_set()
 
     def close(self, *, may_be_early: bool) -> None:
         """The job is over: let the role say its last words, and end it where it has none.
@@ -85,10 +86,9 @@ class AppProcess:
         )
         self.handover.abandon(error)
         with self._state:
-            channel = self._channel
+            channel, self._ended_by = self._channel, error
         if channel is not None:
-            with suppress(HekatError):
-                channel.fail(error)
+            _fail(channel, error)
 
     def _role_of(self, order: object, site: str) -> AppRole:
         checked = RunOrder.from_arguments(order)
@@ -96,7 +96,7 @@ class AppProcess:
 
     def _play(self, role: AppRole) -> None:
         try:
-            role.play(self.app, self.handover, self._note_channel)
+            role.play(self.app, self.handover, self._note_channel, self._has_met.set)
         except BaseException as error:
             # A process that dies fails the job for every site; how the run went here says the outcome file.
             self._end(error)
@@ -105,9 +105,16 @@ class AppProcess:
 
     def _note_channel(self, channel: MailboxChannel) -> None:
         with self._state:
-            self._channel = channel
+            self._channel, ended_by = channel, self._ended_by
+        if ended_by is not None:
+            _fail(channel, ended_by)
 
     def _end(self, error: BaseException | None) -> None:
         self.handover.end(error)
         if error is not None:
             self._on_failure(type(error).__name__)
+
+
+def _fail(channel: MailboxChannel, error: AppEndedError) -> None:
+    with suppress(HekatError):
+        channel.fail(error)

@@ -63,11 +63,12 @@ class AppRole:
         app: AppParty | None,
         handover: Handover,
         on_channel: Callable[[MailboxChannel], None] = lambda channel: None,
+        on_joined: Callable[[], None] = lambda: None,
     ) -> None:
         """Play the site's role to its end: a party's, with `app` and its `handover`, or the aggregator's.
 
-        Afterwards the run's folder holds a party's model. Raises what loading, checking and playing raise; nothing is
-        sent before every check of this site's.
+        Afterwards the run's folder holds a party's model. `on_channel` and `on_joined` are as in `SiteRole.play`.
+        Raises what loading, checking and playing raise; nothing is sent before every check of this site's.
         """
         role = self.order.role_at(self.site)
         if role is None:
@@ -85,8 +86,8 @@ class AppRole:
                 together = self.link.keys is not None and set(job.settings.parties) <= site.parties.keys()
                 check_state(site, job, role, self.link.runs, is_together=together)
             meeting = Meeting(self.order, self.link, self.door, self.ask, role, job, site, keys.public)
-            with declare_tenancy(site.machine.single_tenant), meeting.joined() as channel:
-                on_channel(channel)
+            with declare_tenancy(site.machine.single_tenant), meeting.joined(on_channel) as channel:
+                on_joined()
                 place = Place(role, channel, self.order.run_id, self.link.runs, keys, Silence())
                 with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.parties) as folder:
                     _Run(job, site, place, folder).play(app, handover)

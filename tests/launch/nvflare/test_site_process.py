@@ -1,0 +1,93 @@
+"""A job process ends its role where the engine ends the job, also while the other sites have not come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+
+import pytest
+from tests.launch.jobs_apart import customers
+from tests.launch.nvflare.fake_engine import FakeEngine, link_of, order_of, runs_of, site_role
+from tests.launch.nvflare.protected.apps import Sites
+
+from hekat.channel.mailbox import MailboxChannel
+from hekat.errors import ChannelError
+from hekat.launch.nvflare.site_link import LINK_FILE
+from hekat.launch.outcome import outcome_path, read_outcome
+
+pytest.importorskip("nvflare", reason="needs hekat[nvflare]")
+
+from hekat.launch.nvflare.protected.app_process import AppProcess
+from hekat.launch.nvflare.site_process import SiteProcess
+
+
+class Engine:
+    """What a job process asks of the engine, where no other site answers."""
+
+    def __init__(self, local: Path) -> None:
+        self.local = local
+
+    def register_aux_message_handler(self, topic: str, handler: object) -> None:
+        assert topic == "hekat.parcel"
+
+    def get_workspace(self) -> SimpleNamespace:
+        return SimpleNamespace(get_site_config_dir=lambda: str(self.local))
+
+
+@pytest.fixture(autouse=True)
+def few_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is there to hear them."""
+    monkeypatch.setattr("hekat.channel.mailbox.mailbox_channel._LAST_WORDS_S", 0.1)
+
+
+def test_a_role_ends_from_outside_before_it_has_met_the_others(tmp_path: Path) -> None:
+    apart = customers(tmp_path, "ecdh")
+    joined: list[str] = []
+
+    def end(channel: MailboxChannel) -> None:
+        channel.fail(RuntimeError("the engine's word"))
+
+    with pytest.raises(ChannelError, match="the end of 'bank' is closed"):
+        site_role(apart, "bank", order_of(apart), FakeEngine()).play(end, lambda: joined.append("bank"))
+    assert not joined
+
+
+def test_a_job_that_the_engine_ended_is_not_told_as_one_that_the_site_refused(tmp_path: Path) -> None:
+    apart = customers(tmp_path, "ecdh")
+    order = order_of(apart)
+    (tmp_path / LINK_FILE).write_text(link_of(apart, "bank").to_text())
+    process = SiteProcess(Engine(tmp_path))
+    played = process.play(order.to_arguments(), "bank", SimpleNamespace(triggered=True))
+    assert (played.kind, played.has_refused) == ("ChannelError", False)
+    assert read_outcome(outcome_path(runs_of(apart, "bank"), order.run_id)).outcome == "failed"
+    again = process.play(order.to_arguments(), "bank", SimpleNamespace(triggered=False))
+    assert (again.kind, again.has_refused) == ("StateError", True)
+
+
+@pytest.mark.parametrize("when", ["while the channel opens", "later"])
+def test_a_protected_app_ends_before_it_has_met_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    sites = Sites(tmp_path / "sites")
+    order = sites.approve(sites.order())
+    (tmp_path / LINK_FILE).write_text(sites.role("north", order).link.to_text())
+    opened, told = Event(), []
+    note = AppProcess._note_channel
+
+    def note_channel(process: AppProcess, channel: MailboxChannel) -> None:
+        if when == "while the channel opens":
+            process.abort()
+        note(process, channel)
+        opened.set()
+
+    monkeypatch.setattr(AppProcess, "_note_channel", note_channel)
+    abort = SimpleNamespace(triggered=False)
+    process = AppProcess(Engine(tmp_path), order.to_arguments(), "north", abort, told.append)
+    assert opened.wait(60)
+    if when == "later":
+        process.abort()
+    process._thread.join(60)
+    assert not process._thread.is_alive()
+    assert not process.has_met
+    assert told == ["ChannelError"]
