@@ -76,7 +76,9 @@ class DenseModel(HeadedModel):
             for number in range(len(self._layers) - 1, -1, -1):
                 layer = self._layers[number]
                 gradient[layer.bias] = slope.sum(axis=0)
-                gradient[layer.weight] = inputs[number].T @ slope + self.l2 * params[layer.weight]
+                gradient[layer.weight] = inputs[number].T @ slope
+                if self.l2:
+                    gradient[layer.weight] += self.l2 * params[layer.weight]
                 if number:
                     slope = (slope @ params[layer.weight].T) * self._activation_slope(inputs[number])
             return loss + self._penalty(params), {name: gradient[name] for name in self.parameter_shapes}

@@ -78,6 +78,24 @@ def test_a_variance_that_rounding_brings_below_zero_is_zero() -> None:
     assert moved["mean"][0] == -0.25
 
 
+def test_local_steps_leave_the_round_its_first_weights_and_every_step_its_own() -> None:
+    """Arrays are used again, the shared model's never: three steps are those of three new arrays."""
+    rows, labels = np.arange(12.0)[:, None], np.zeros(12)
+    training = TrainingSettings(algorithm="fedavg", batch_rows=4, learning_rate=0.1)
+    start = {name: values.copy() for name, values in START.items()}
+    model = Recorder()
+    work = local_update(model, start, rows, labels, training, np.random.default_rng(5), trained=TRAINED)
+    expected = {name: values.copy() for name, values in START.items()}
+    for batch in model.batches:
+        _, gradient = RunningMean.loss_and_gradient(model, expected, batch, labels[:4])
+        expected["w"] = expected["w"] - 0.1 * gradient["w"]
+        expected["mean"] = expected["mean"] - gradient["mean"]
+    assert len(model.batches) == 3
+    for name, values in work.update.items():
+        np.testing.assert_array_equal(values, expected[name] - START[name])
+        np.testing.assert_array_equal(start[name], START[name])
+
+
 class Recorder(RunningMean):
     """Keeps the rows of each batch as they come."""
 

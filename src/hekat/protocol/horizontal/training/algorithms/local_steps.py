@@ -25,16 +25,25 @@ def take_local_steps(task: LocalTask, slope_of: Slope) -> LocalWork:
     model, rows, training, trained = task.model, task.rows, task.training, task.trained
     loss = model.loss(task.parameters, rows.features, rows.labels)
     current = dict(task.parameters)
+    # What the weights were two steps ago: for large models fresh memory takes longer than the arithmetic.
+    spare: dict[str, FloatArray] = {}
     step_count = 0
     for batch in _batches(len(rows), task.batch_rows, training.local_epochs, task.rng):
         _, gradient = model.loss_and_gradient(current, rows.features[batch], rows.labels[batch])
         for name in trained.weights:
             slope = slope_of(name, gradient[name], current[name])
-            current[name] = current[name] - training.learning_rate * slope
+            moved = spare.pop(name) if name in spare else np.empty(current[name].shape)
+            np.multiply(slope, training.learning_rate, out=moved)
+            np.subtract(current[name], moved, out=moved)
+            if step_count:
+                spare[name] = current[name]
+            current[name] = moved
         for name in trained.statistics:
             current[name] = current[name] - gradient[name]
         step_count += 1
-    update = {name: current[name] - task.parameters[name] for name in trained.names}
+    update = {}
+    for name in trained.names:
+        update[name] = np.subtract(current[name], task.parameters[name], out=current[name] if step_count else None)
     return LocalWork(update, loss, len(rows), step_count)
 
 
