@@ -384,6 +384,15 @@ def test_a_party_whose_disk_is_full_leaves_by_name_and_the_others_go_on(fork, tm
 
 
 @pytest.mark.long
+def test_an_aggregator_whose_disk_is_full_ends_the_run_and_every_party_names_it(fork, tmp_path: Path) -> None:
+    run = hospitals(tmp_path, rounds=3)
+    run.apart.preludes["hub"] = FULL_DISK_AT_STEP.format(step=HUB_STEPS["outcome"])
+    ended = run.play(fork, may_be_lost=PARTIES)
+    _check_refused({"hub": ended.pop("hub")}, "hub.jsonl", "events.jsonl")
+    _check_refused(ended, "'hub'")
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [3600, -3600])
 def test_a_clock_an_hour_off_changes_no_bit(fork, tmp_path: Path, expected: FaultyRun, seconds: int) -> None:
     run = hospitals(tmp_path)
