@@ -10,19 +10,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 from tests.launch.flower.loop_sites import LIMIT_S, LoopSites, first_state, make_sites
 
-from hekat.errors import ChannelError, HekatError, InputError, PolicyError, StateError
+from hekat.errors import ChannelError, HekatError, InputError, PolicyError, StateError, WireError
 from hekat.job.approvals import revoke
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.job.site_file import load_site
-from hekat.launch.flower.call import EXCHANGE, Call
+from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, Answer, Call
 from hekat.launch.flower.courier import Courier
 from hekat.launch.flower.party_process import PartyProcess
-from hekat.launch.local.frames import send_frame
+from hekat.launch.local.frames import Frame, receive_frame, send_frame
 from hekat.state import new_run_id
 
 
@@ -190,18 +192,103 @@ def test_the_name_of_a_run_is_no_path(sites: LoopSites) -> None:
         courier(sites, path, "../../elsewhere").exchange()
 
 
+def ask_raw(path: Path, header: dict[str, Any], payload: bytes) -> Answer:
+    """What the process answers to any frame."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(LIMIT_S)
+        connection.connect(str(path))
+        send_frame(connection, header, payload)
+        return Answer.from_frame(receive_frame(connection))
+
+
 @pytest.mark.parametrize(
     "header",
     [{}, {"asks": "exchange"}, {"asks": "key", "run_id": "x", "job": "y"}],
 )
-def test_what_is_no_call_gets_no_answer_and_ends_nothing(sites: LoopSites, header) -> None:
+def test_what_is_no_call_is_refused_and_ends_nothing(sites: LoopSites, header: dict[str, str]) -> None:
     with serving(sites) as (path, _):
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(path))
-            send_frame(connection, header, b"noise")
-            connection.settimeout(LIMIT_S)
-            assert connection.recv(1) == b""
+        assert "malformed" in ask_raw(path, header, b"noise").refusal
         assert courier(sites, path, new_run_id()).exchange().party == "north"
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        ["w", "i4,(", [1], b"1234"],
+        ["w", "O", [1], b"12345678"],
+        ["w", "<f16", [1], b"1" * 16],
+        ["w", "<M8[s]", [1], b"12345678"],
+        ["w", "<f4", ["1"], b"1234"],
+        ["w", "<f4", [True], b"1234"],
+        ["w", "<f4", [-1, -1], b"1234"],
+        ["w", "<f4", [0, 1 << 62, 1 << 62], b""],
+        ["w", "<f4", [1] * 200, b"1234"],
+        ["w", "<f4", [1 << 63], b"1234"],
+        ["w", "<f4", [1], 4],
+        ["w", "<f4", 1, b"1234"],
+        [7, "<f4", [1], b"1234"],
+        ["w", "<f4", [1]],
+        7,
+    ],
+)
+def test_an_array_that_is_none_ends_its_connection_and_not_the_process(sites: LoopSites, array: Any) -> None:
+    with serving(sites) as (path, process):
+        header, _ = Call(EXCHANGE, new_run_id(), sites.job.digest.hex()).to_frame()
+        assert "malformed payload" in ask_raw(path, header, msgpack.packb([[], [array]])).refusal
+        assert process._run is None
+        assert courier(sites, path, new_run_id()).exchange(first_state()).has_start
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"asks": METRICS, "kind": "owned"},
+        {"asks": METRICS, "kind": ""},
+        {"asks": GIVE_UP, "kind": "Value\x1b[2JError"},
+        {"round": -1},
+        {"parcels": [7]},
+    ],
+)
+def test_a_call_is_checked_field_by_field(sites: LoopSites, said: dict[str, Any]) -> None:
+    with serving(sites) as (path, _):
+        call = Call(**{"asks": EXCHANGE, "run_id": new_run_id(), "job": sites.job.digest.hex(), **said})
+        assert "malformed" in ask_raw(path, *call.to_frame()).refusal
+        assert courier(sites, path, new_run_id()).exchange().party == "north"
+
+
+def test_a_defect_ends_the_connection_and_not_the_process(sites: LoopSites, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(sites) as (path, _):
+        with monkeypatch.context() as patch:
+            patch.setattr(Call, "from_frame", lambda frame: 1 / 0)
+            with pytest.raises(PolicyError, match="ZeroDivisionError"):
+                courier(sites, path, new_run_id()).exchange()
+        assert courier(sites, path, new_run_id()).exchange().party == "north"
+
+
+@pytest.mark.parametrize("parcel", [["lake", 1 << 40], ["lake", "text"], [7, b"1"], ["lake"], "lake"])
+def test_an_answer_with_what_is_no_parcel_is_none(parcel: Any) -> None:
+    """A number would be as many bytes of memory."""
+    header, _ = Answer("north").to_frame()
+    with pytest.raises(WireError, match="malformed answer"):
+        Answer.from_frame(Frame(header, msgpack.packb([[parcel], None])))
+
+
+def test_arrays_come_through_as_they_are() -> None:
+    arrays = {
+        "empty": np.zeros((0, 3), np.float32),
+        "scalar": np.array(7, np.int64),
+        "swapped": np.arange(3, dtype=">f8"),
+        "strided": np.arange(6, dtype=np.float16).reshape(2, 3).T,
+        "flags": np.array([True, False]),
+    }
+    back = Call.from_frame(Frame(*Call(EXCHANGE, "x", "y", arrays=arrays).to_frame())).arrays
+    assert back is not None
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(back[name], values)
+        assert back[name].shape == values.shape
+        assert back[name].flags.writeable
+    with pytest.raises(InputError, match="cannot be handed over"):
+        Call(EXCHANGE, "x", "y", arrays={"w": np.array(["text"])}).to_frame()
 
 
 def test_parcels_that_are_noise_change_nothing(sites: LoopSites) -> None:
@@ -264,8 +351,6 @@ def test_another_sites_key_plays_no_part(sites: LoopSites) -> None:
 
 def test_calls_survive_their_frames(sites: LoopSites) -> None:
     call = Call("update", new_run_id(), "a" * 64, 3, 7, "k", True, {"loss": 0.5}, [b"1", b""], first_state())
-    from hekat.launch.local.frames import Frame
-
     header, payload = call.to_frame()
     back = Call.from_frame(Frame(header, payload))
     assert replace(back, arrays=None) == replace(call, arrays=None)

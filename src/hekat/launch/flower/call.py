@@ -14,16 +14,23 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from hekat.errors import WireError
+from hekat.errors import InputError, WireError
 from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.desk import Arrays
+from hekat.launch.flower.legs import EVALUATE, TRAIN
 from hekat.launch.local.frames import Frame
 
 EXCHANGE, UPDATE, METRICS, GIVE_UP = "exchange", "update", "metrics", "give_up"
 _ASKED = (EXCHANGE, UPDATE, METRICS, GIVE_UP)
 MAX_METRICS = 256
 MAX_ARRAYS = 100_000
-_NUMBERS = "biuf"
+MOST_CHARACTERS = 256
+# NumPy takes thousands of texts for a dtype, and reads some of them as Python would.
+_DTYPES = {
+    text: np.dtype(text)
+    for text in ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+}
+_MOST_ROUNDS = 1 << 32
 _LEARNS = "server_learns_model"
 
 
@@ -65,7 +72,9 @@ class Call:
         asks, run_id, job, kind = (_take(frame, name, str) for name in ("asks", "run_id", "job", "kind"))
         round_number, weight = _take(frame, "round", int), _take(frame, "weight", int)
         metrics = _take(frame, "metrics", dict)
-        if asks not in _ASKED or max(map(len, (run_id, job, kind))) > 256 or not 0 <= round_number < 1 << 32:
+        if asks not in _ASKED or max(map(len, (run_id, job))) > MOST_CHARACTERS or not is_kind(kind):
+            raise _malformed("call")
+        if not 0 <= round_number < _MOST_ROUNDS or (asks == METRICS and kind not in (TRAIN, EVALUATE)):
             raise _malformed("call")
         if len(metrics) > MAX_METRICS or not all(_is_metric(name, value) for name, value in metrics.items()):
             raise _malformed("call")
@@ -109,20 +118,35 @@ class Answer:
         parcels, model = _unpack(frame.payload)
         addressed = []
         for entry in parcels:
-            if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
+            if not (isinstance(entry, list) and list(map(type, entry)) == [str, bytes]):
                 raise _malformed("answer")
-            addressed.append((entry[0], bytes(entry[1])))
+            addressed.append((entry[0], entry[1]))
         wanted, opened = _take(frame, "wanted", int), _take(frame, "opened", int)
+        if not (0 <= wanted < _MOST_ROUNDS and 0 <= opened < _MOST_ROUNDS and is_kind(kind)):
+            raise _malformed("answer")
         return cls(party, wanted, opened, is_over, has_start, learns, kind, refusal, addressed, model)
 
 
+def is_kind(text: object) -> bool:
+    """Whether `text` may name an error or a piece of work: it is shown, and a line break or a colour is none of it."""
+    return isinstance(text, str) and len(text) <= MOST_CHARACTERS and (text == "" or text.isidentifier())
+
+
 def _pack_arrays(arrays: Arrays | None) -> list[list[Any]] | None:
-    if arrays is None:
-        return None
-    return [
-        [name, values.dtype.str, list(values.shape), np.ascontiguousarray(values).tobytes()]
-        for name, values in arrays.items()
-    ]
+    """Raises InputError for an array of another dtype than numbers of up to 64 bits."""
+    return None if arrays is None else [_pack_array(name, values) for name, values in arrays.items()]
+
+
+def _pack_array(name: str, values: Any) -> list[Any]:
+    stored = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+    if stored.dtype.str not in _DTYPES:
+        raise InputError(
+            f"the array {name!r} cannot be handed over",
+            expected="booleans, integers or floats of up to 64 bits",
+            got=str(values.dtype)[:64],
+            cure="have the app return arrays of such numbers",
+        )
+    return [name, stored.dtype.str, list(values.shape), stored.tobytes()]
 
 
 def _unpack(payload: bytes) -> tuple[list[Any], dict[str, Any] | None]:
@@ -140,18 +164,23 @@ def _unpack_arrays(packed: list[Any]) -> dict[str, Any]:
         raise _malformed("payload")
     arrays: dict[str, Any] = {}
     for entry in packed:
-        try:
-            name, kind, shape, data = entry
-            dtype = np.dtype(str(kind))
-            if not isinstance(name, str) or name in arrays or dtype.kind not in _NUMBERS:
-                raise ValueError
-            if prod(int(size) for size in shape) * dtype.itemsize != len(data) or any(size < 0 for size in shape):
-                raise ValueError
-            # Copied: what comes of bytes could not be written to.
-            arrays[name] = np.frombuffer(data, dtype).reshape(shape).copy()
-        except (ValueError, TypeError, OverflowError):
-            raise _malformed("payload") from None
+        if not (isinstance(entry, list) and list(map(type, entry)) == [str, str, list, bytes]):
+            raise _malformed("payload")
+        name, kind, shape, data = entry
+        if kind not in _DTYPES or name in arrays or not all(type(size) is int and size >= 0 for size in shape):
+            raise _malformed("payload")
+        arrays[name] = _array_of(_DTYPES[kind], shape, data)
     return arrays
+
+
+def _array_of(dtype: np.dtype[Any], shape: list[int], data: bytes) -> Any:
+    if prod(shape) * dtype.itemsize != len(data):
+        raise _malformed("payload")
+    try:
+        # Copied: what comes of bytes could not be written to.
+        return np.ndarray(tuple(shape), dtype, data).copy()
+    except (ValueError, OverflowError):  # more dimensions, or larger ones, than an array has
+        raise _malformed("payload") from None
 
 
 def _take(frame: Frame, name: str, kind: type) -> Any:

@@ -91,24 +91,29 @@ class PartyProcess:
         return not self._evaluates or bool(run.kind) or silent_s > self._linger_s
 
     def _serve_one(self, connection: socket.socket) -> None:
+        """One courier's call. Nothing that comes at the socket ends more than its connection."""
         connection.settimeout(SILENT_S)
         try:
-            call = Call.from_frame(receive_frame(connection))
+            frame = receive_frame(connection)
         except HekatError:
             return
         try:
-            answer = self._answer(call)
-        except HekatError as error:
-            self._tell(f"refused a courier: {error.what}")
-            # The engine passes it on to the server: a file's error names a path of this site.
-            told = type(error).__name__ if isinstance(error, StateError) else error.what
-            answer = Answer(self._loop.role, refusal=told)
+            answer = self._answer(Call.from_frame(frame))
+        except Exception as error:
+            answer = self._refuse(error)
         with suppress(
             HekatError
         ):  # the courier has gone; what it took is lost, and the engine's server loses the party
             header, payload = answer.to_frame()
             send_frame(connection, header, payload)
             self._is_told = self._is_told or answer.is_over
+
+    def _refuse(self, error: Exception) -> Answer:
+        is_told = isinstance(error, HekatError) and not isinstance(error, StateError)
+        # The engine passes it on to the server: a file's error names a path of this site.
+        what = error.what if isinstance(error, HekatError) else type(error).__name__
+        self._tell(f"refused a courier: {what}")
+        return Answer(self._loop.role, refusal=what if is_told else type(error).__name__)
 
     def _answer(self, call: Call) -> Answer:
         run = self._run_of(call)

@@ -9,8 +9,9 @@ from typing import Any
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from hekat.errors import PolicyError
+from hekat.launch.flower.call import MOST_CHARACTERS, is_kind
 from hekat.launch.flower.carried_role import Addressed
-from hekat.launch.flower.legs import Returned
+from hekat.launch.flower.legs import CARRY, EVALUATE, TRAIN, Returned
 
 ORDER, PARCELS, MEAN = "hekat", "hekat.parcels", "hekat.mean"
 FORMAT = 1
@@ -49,9 +50,11 @@ def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
             raise ValueError
         order = Order(**said)
         texts = (order.run_id, order.job, order.work, order.weighted_by)
-        if not all(isinstance(text, str) for text in texts) or not isinstance(order.evaluates, bool):
+        if not all(isinstance(text, str) and len(text) <= MOST_CHARACTERS for text in texts):
             raise ValueError
-        if not all(type(number) is int for number in (order.round, order.learned)):
+        if order.work not in (TRAIN, EVALUATE, CARRY) or not isinstance(order.evaluates, bool):
+            raise ValueError
+        if not all(_is_round(number) for number in (order.round, order.learned)):
             raise ValueError
     except (KeyError, TypeError, ValueError):
         raise PolicyError(
@@ -79,7 +82,7 @@ def read_reply(content: RecordDict) -> tuple[str, Returned] | None:
         said = dict(record or {})
         if said.pop("format") != FORMAT or parcels is None:
             return None
-        party = str(said.pop("party"))
+        party = said.pop("party")
         addressed: list[Addressed] = []
         for name in sorted(parcels, key=lambda name: int(name.partition("|")[0])):
             addressed.append((name.partition("|")[2], bytes(parcels[name].data)))
@@ -88,9 +91,15 @@ def read_reply(content: RecordDict) -> tuple[str, Returned] | None:
         return None
     if not all(isinstance(flag, bool) for flag in (returned.is_over, returned.has_start)):
         return None
-    if not all(type(number) is int for number in (returned.wanted, returned.opened)):
+    if not (_is_round(returned.wanted) and _is_round(returned.opened)):
+        return None
+    if returned.did not in ("", TRAIN, EVALUATE) or not is_kind(returned.kind) or not isinstance(party, str):
         return None
     return party, returned
+
+
+def _is_round(number: object) -> bool:
+    return type(number) is int and number >= 0
 
 
 def _to_array(data: bytes) -> Array:
