@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import socket
 import stat
+import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,41 @@ def test_a_defect_ends_the_connection_and_not_the_process(sites: LoopSites, monk
             with pytest.raises(PolicyError, match="ZeroDivisionError"):
                 courier(sites, path, new_run_id()).exchange()
         assert courier(sites, path, new_run_id()).exchange().party == "north"
+
+
+def _say_nothing(connection: socket.socket, is_over: threading.Event) -> None:
+    is_over.wait(LIMIT_S)
+
+
+def _stop_within_the_frame(connection: socket.socket, is_over: threading.Event) -> None:
+    connection.sendall(struct.pack("<IQ", 10, 10) + b"1")
+    is_over.wait(LIMIT_S)
+
+
+def _drip(connection: socket.socket, is_over: threading.Event) -> None:
+    """Each byte would begin a time limit of the connection's own anew."""
+    connection.sendall(struct.pack("<IQ", 10, 1 << 34))
+    with suppress(OSError):
+        while not is_over.is_set():
+            connection.sendall(b"1")
+
+
+@pytest.mark.parametrize("behave", [_say_nothing, _stop_within_the_frame, _drip])
+def test_a_connection_that_hangs_holds_up_the_next_one_for_a_stated_time(sites: LoopSites, behave: Any) -> None:
+    with serving(sites, call_within_s=0.2) as (path, _), socket.socket(socket.AF_UNIX) as hanging:
+        hanging.connect(str(path))
+        is_over = threading.Event()
+        thread = threading.Thread(target=behave, args=(hanging, is_over), daemon=True)
+        thread.start()
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(LIMIT_S / 8)
+                connection.connect(str(path))
+                send_frame(connection, {})
+                assert Answer.from_frame(receive_frame(connection)).refusal
+        finally:
+            is_over.set()
+            thread.join(LIMIT_S)
 
 
 @pytest.mark.parametrize("parcel", [["lake", 1 << 40], ["lake", "text"], [7, b"1"], ["lake"], "lake"])

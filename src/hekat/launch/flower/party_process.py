@@ -31,8 +31,9 @@ from hekat.state import is_run_id
 IDLE_S = 12 * 3600.0
 # After the role's end a last courier may come to evaluate the last mean.
 LINGER_S = 60.0
-# A connection that says nothing for so long is closed: the next courier waits behind it.
-SILENT_S = 60.0
+# From its connection on a courier has so long for its call, and to take its answer: the next one waits behind it.
+CALL_WITHIN_S = 60.0
+_ENDS_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.5
 _MAX_SOCKET_PATH_BYTES = 107
 
@@ -48,6 +49,7 @@ class PartyProcess:
         group: str | None = None,
         idle_s: float = IDLE_S,
         linger_s: float = LINGER_S,
+        call_within_s: float = CALL_WITHIN_S,
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`group` may connect too (mode 660); else the process's own user alone (mode 600).
@@ -55,7 +57,7 @@ class PartyProcess:
         Raises InputError for a path too long or a group that is none, StateError where no socket can be made.
         """
         self._loop, self._path = loop, path
-        self._idle_s, self._linger_s, self._tell = idle_s, linger_s, tell
+        self._idle_s, self._linger_s, self._call_within_s, self._tell = idle_s, linger_s, call_within_s, tell
         self._run: PartyRun | None = None
         self._is_told = False
         self._is_stopped = False
@@ -77,7 +79,7 @@ class PartyProcess:
             with suppress(OSError):
                 self._path.unlink()
             if self._run is not None:
-                self._run.end(SILENT_S)
+                self._run.end(_ENDS_WITHIN_S)
         return self._run
 
     def stop(self) -> None:
@@ -92,11 +94,11 @@ class PartyProcess:
 
     def _serve_one(self, connection: socket.socket) -> None:
         """One courier's call. Nothing that comes at the socket ends more than its connection."""
-        connection.settimeout(SILENT_S)
         try:
-            frame = receive_frame(connection)
+            frame = receive_frame(connection, self._call_within_s)
         except HekatError:
             return
+        connection.settimeout(self._call_within_s)
         try:
             answer = self._answer(Call.from_frame(frame))
         except Exception as error:

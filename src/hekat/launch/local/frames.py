@@ -10,8 +10,10 @@ The relay only ever speaks to processes of its own user on its own machine; payl
 
 from __future__ import annotations
 
+import math
 import socket
 import struct
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +25,7 @@ from hekat.errors import ChannelError
 MAX_HEADER_BYTES = 1 << 20
 MAX_PAYLOAD_BYTES = 1 << 34
 _LENGTHS = struct.Struct("<IQ")
+_SHORTEST_WAIT_S = 1e-3  # zero would not wait at all
 ALIVE = {"alive": True}
 """The header of what a role says between its calls, which asks for nothing: that its process goes on."""
 
@@ -64,19 +67,21 @@ def send_frame(connection: socket.socket, header: Mapping[str, Any], payload: by
         raise _broken(error) from error
 
 
-def receive_frame(connection: socket.socket) -> Frame:
-    """The next frame.
+def receive_frame(connection: socket.socket, within_s: float | None = None) -> Frame:
+    """The next frame, which has to be whole `within_s` from now; None: as long as something of it comes.
 
-    Raises ConnectionEndedError at the connection's end, ConnectionSilentError where nothing comes within its time
-    limit, ChannelError for what is no frame.
+    Raises ConnectionEndedError at the connection's end, ConnectionSilentError where nothing comes within the
+    connection's time limit, or the frame is not whole in time, ChannelError for what is no frame.
     """
-    header_bytes, payload_bytes = _LENGTHS.unpack(_receive_exactly(connection, _LENGTHS.size))
+    ends_at = math.inf if within_s is None else time.monotonic() + within_s
+    header_bytes, payload_bytes = _LENGTHS.unpack(_receive_exactly(connection, _LENGTHS.size, ends_at))
     if header_bytes > MAX_HEADER_BYTES or payload_bytes > MAX_PAYLOAD_BYTES:
         raise _malformed(
             f"a header up to {MAX_HEADER_BYTES} bytes and a payload up to {MAX_PAYLOAD_BYTES}",
             f"{header_bytes} and {payload_bytes}",
         )
-    packed, payload = _receive_exactly(connection, header_bytes), _receive_exactly(connection, payload_bytes)
+    packed = _receive_exactly(connection, header_bytes, ends_at)
+    payload = _receive_exactly(connection, payload_bytes, ends_at)
     try:
         header = msgpack.unpackb(packed, raw=False, strict_map_key=True)
     except (ValueError, msgpack.UnpackException) as error:
@@ -86,11 +91,14 @@ def receive_frame(connection: socket.socket) -> Frame:
     return Frame(header, payload)
 
 
-def _receive_exactly(connection: socket.socket, byte_count: int) -> bytes:
+def _receive_exactly(connection: socket.socket, byte_count: int, ends_at: float) -> bytes:
     """Memory grows with what has come, not with what the other end announced."""
     received = bytearray()
     while len(received) < byte_count:
         try:
+            if ends_at < math.inf:
+                # By itself each part that comes would begin the connection's time limit anew.
+                connection.settimeout(max(ends_at - time.monotonic(), _SHORTEST_WAIT_S))
             part = connection.recv(min(byte_count - len(received), 1 << 20))
         except OSError as error:
             raise _broken(error) from error
