@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from tests.launch.flower.loop_sites import LIMIT_S, PARTIES, WEIGHTS, LoopSites, first_state, make_sites, mean_of, train
 
-from hekat.errors import HekatError, InputError, JobError, PolicyError, ProtocolError
+from hekat.errors import HekatError, InputError, JobError, PolicyError, ProtocolError, StateError
 from hekat.launch.flower.party_process import PartyProcess
+from hekat.launch.flower.party_run import PartyRun
 from hekat.state.model_file import load_model
 
 pytest.importorskip("flwr", reason="needs hekat[flower]")
@@ -189,6 +190,43 @@ def test_the_text_of_a_failing_app_stays_at_the_site(tmp_path: Path) -> None:
     with processes(sites), pytest.raises(HekatError):
         strategy_of(sites).start(grid, to_record(first_state()), num_rounds=2, timeout=LIMIT_S)
     assert not any(str(SECRET).encode() in values_in(reply) for reply in grid.seen)
+
+
+def test_a_site_that_cannot_note_metrics_leaves_and_says_so(tmp_path: Path) -> None:
+    four = (*PARTIES, "river")
+    sites = make_sites(tmp_path, four)
+    noted = PartyRun.note_metrics
+
+    def full(run: PartyRun, kind: str, number: int, metrics: Any) -> None:
+        if run._loop.role == "river" and number == 2:
+            raise StateError(f"{sites.folder} is full")
+        noted(run, kind, number, metrics)
+
+    told: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PartyRun, "note_metrics", full)
+        patch.setattr("hekat.launch.flower.strategy.log", lambda level, text, *values: told.append(text % values))
+        run_app(sites, strategy_of(sites), {party: make_app(party) for party in four})
+    assert [line for line in told if line.startswith("LOST")] == ["LOST river: TrainingFailedError"]
+    outcome = sites.outcome("river", next(sites.runs("river").glob("*.json")).name.partition(".")[0])
+    assert (outcome.kind, "StateError" in outcome.error) == ("TrainingFailedError", True)
+    assert set(PARTIES) == {party for party in four if list(sites.runs(party).glob("*/model.npz"))}
+
+
+def test_an_app_whose_arrays_cannot_be_summed_leaves(tmp_path: Path) -> None:
+    sites = make_sites(tmp_path)
+    trained = train
+
+    def with_texts(party: str, state: Any) -> Any:
+        made = trained(party, state)
+        return {**made, "notes": np.array(["text"])} if party == "lake" else made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "train", with_texts)
+        with pytest.raises(HekatError):
+            run_app(sites, strategy_of(sites))
+    outcome = sites.outcome("lake", next(sites.runs("lake").glob("*.json")).name.partition(".")[0])
+    assert (outcome.kind, "InputError" in outcome.error) == ("TrainingFailedError", True)
 
 
 def test_a_node_that_goes_silent_is_lost_and_the_others_finish(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from tests.launch.flower.fake_engine import play
 from tests.launch.flower.loop_sites import PARTIES, WEIGHTS, first_state, make_sites, mean_of, train
 
 from hekat.errors import HekatError, ProtocolError
-from hekat.launch.flower.party_run import METRICS_FILE, MODEL_FILE
+from hekat.launch.flower.metrics_file import METRICS_FILE
+from hekat.launch.flower.party_run import MODEL_FILE
 from hekat.state.model_file import load_model
 
 FOUR = (*PARTIES, "river")

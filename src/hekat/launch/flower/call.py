@@ -89,7 +89,7 @@ class Call:
 @dataclass(frozen=True)
 class Answer:
     """How the role stands. `refusal` says why nothing was done. `wanted` is the round whose update the loop waits for,
-    `opened` the last one whose mean stands, `kind` the error that the role ended by.
+    `opened` the last one whose mean stands, `kind` the error that the role ended by, or the refusal's.
 
     `model` comes with every exchange once there is one: the mean of round `opened`, or the start.
     """
@@ -132,21 +132,31 @@ def is_kind(text: object) -> bool:
     return isinstance(text, str) and len(text) <= MOST_CHARACTERS and (text == "" or text.isidentifier())
 
 
+def check_arrays(arrays: Arrays) -> None:
+    """Raise InputError for an array of another dtype than numbers of up to 64 bits."""
+    for name, values in arrays.items():
+        if _stored_dtype(values).str not in _DTYPES:
+            raise InputError(
+                f"the array {name!r} cannot be handed over",
+                expected="booleans, integers or floats of up to 64 bits",
+                got=str(values.dtype)[:64],
+                cure="have the app return arrays of such numbers",
+            )
+
+
+def _stored_dtype(values: Any) -> np.dtype[Any]:
+    dtype: np.dtype[Any] = values.dtype.newbyteorder("<")
+    return dtype
+
+
 def _pack_arrays(arrays: Arrays | None) -> list[list[Any]] | None:
-    """Raises InputError for an array of another dtype than numbers of up to 64 bits."""
-    return None if arrays is None else [_pack_array(name, values) for name, values in arrays.items()]
-
-
-def _pack_array(name: str, values: Any) -> list[Any]:
-    stored = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
-    if stored.dtype.str not in _DTYPES:
-        raise InputError(
-            f"the array {name!r} cannot be handed over",
-            expected="booleans, integers or floats of up to 64 bits",
-            got=str(values.dtype)[:64],
-            cure="have the app return arrays of such numbers",
-        )
-    return [name, stored.dtype.str, list(values.shape), stored.tobytes()]
+    if arrays is None:
+        return None
+    check_arrays(arrays)
+    return [
+        [name, (dtype := _stored_dtype(values)).str, list(values.shape), np.ascontiguousarray(values, dtype).tobytes()]
+        for name, values in arrays.items()
+    ]
 
 
 def _unpack(payload: bytes) -> tuple[list[Any], dict[str, Any] | None]:

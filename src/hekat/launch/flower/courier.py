@@ -13,6 +13,14 @@ from hekat.launch.flower.desk import Arrays
 from hekat.launch.local.frames import receive_frame, send_frame
 
 
+class RefusedError(PolicyError):
+    """The party process did not take what it was brought; `kind` is the kind of its reason."""
+
+    def __init__(self, what: str, kind: str) -> None:
+        super().__init__(what, cure="the log of the party process says more")
+        self.kind = kind
+
+
 @dataclass(frozen=True)
 class Courier:
     """Speaks for one message of the engine. `call` holds what every call of it says."""
@@ -40,7 +48,7 @@ class Courier:
         return replace(self.call, asks=asks, parcels=(), **said)
 
     def _ask(self, call: Call) -> Answer:
-        """Raises ChannelError where no party process answers, PolicyError where it refuses."""
+        """Raises ChannelError where no party process answers, RefusedError where it refuses."""
         header, payload = call.to_frame()
         try:
             with socket.socket(socket.AF_UNIX) as connection:
@@ -56,5 +64,5 @@ class Courier:
                 cure="the site's operator starts it; the SuperNode's --node-config names its socket",
             ) from None
         if answer.refusal:
-            raise PolicyError(answer.refusal, cure="the log of the party process says more")
+            raise RefusedError(answer.refusal, answer.kind)
         return answer

@@ -17,8 +17,8 @@ from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordD
 from flwr.clientapp.typing import ClientAppCallable
 
 from hekat.errors import InputError, PolicyError
-from hekat.launch.flower.call import EXCHANGE, Answer, Call
-from hekat.launch.flower.courier import Courier
+from hekat.launch.flower.call import EXCHANGE, Answer, Call, check_arrays
+from hekat.launch.flower.courier import Courier, RefusedError
 from hekat.launch.flower.legs import EVALUATE, TRAIN, Returned
 from hekat.launch.flower.records import MEAN, Order, reply_records, take_order
 
@@ -91,12 +91,12 @@ class _Leg:
             reply = self._run_app(model)
             metrics = _metrics_of(reply)
             update, weight = _update_of(reply, order.weighted_by) if trains else (None, 0)
+            self._courier.note(order.work, order.round, metrics)
         except Exception as error:
             # Flower would send the error's text to the server: it may hold a value of a row.
-            _log.exception("the app failed; of this the server learns only that it did")
-            self.last = self._courier.give_up(type(error).__name__)
+            _log.exception("this site cannot go on; of this the server learns only that it cannot")
+            self.last = self._courier.give_up(error.kind if isinstance(error, RefusedError) else type(error).__name__)
             return ""
-        self._courier.note(order.work, order.round, metrics)
         if update is not None:
             self.last = self._courier.update(order.round, update, weight)
         return order.work
@@ -133,7 +133,9 @@ def _update_of(content: RecordDict, weighted_by: str) -> tuple[dict[str, Any], i
     weight = weights[0]
     if isinstance(weight, list) or weight != int(weight):
         raise InputError("the app's weight is no whole number", expected="the count of its rows", got="another value")
-    return {name: array.numpy() for name, array in records[0].items()}, int(weight)
+    update = {name: array.numpy() for name, array in records[0].items()}
+    check_arrays(update)
+    return update, int(weight)
 
 
 def _metrics_of(content: RecordDict) -> dict[str, float]:

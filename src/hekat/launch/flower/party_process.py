@@ -115,7 +115,8 @@ class PartyProcess:
         # The engine passes it on to the server: a file's error names a path of this site.
         what = error.what if isinstance(error, HekatError) else type(error).__name__
         self._tell(f"refused a courier: {what}")
-        return Answer(self._loop.role, refusal=what if is_told else type(error).__name__)
+        kind = type(error).__name__
+        return Answer(self._loop.role, kind=kind, refusal=what if is_told else kind)
 
     def _answer(self, call: Call) -> Answer:
         run = self._run_of(call)

@@ -10,6 +10,7 @@ from hekat.launch.averaging_state import opened_state, plan_of
 from hekat.launch.flower.carried_role import Addressed, CarriedRole
 from hekat.launch.flower.desk import Desk
 from hekat.launch.flower.loop_site import LoopSite
+from hekat.launch.flower.metrics_file import MetricsFile
 from hekat.launch.outcome import noted_outcome
 from hekat.own_loop import Party
 from hekat.own_loop.loop_roles import LoopRoles
@@ -17,12 +18,10 @@ from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession
 from hekat.run.progress import Silence
 from hekat.run.role_folder import Place, RoleFolder, open_role_folder
-from hekat.state import EventLog
 from hekat.state.model_file import save_model
 from hekat.wire import Disclosure
 
 MODEL_FILE = "model.npz"
-METRICS_FILE = "metrics.jsonl"
 _STEP_OF_SERVER = "server"
 
 
@@ -33,7 +32,6 @@ class PartyRun:
         settings = loop.job.settings
         self.run_id = run_id
         self._loop = loop
-        self._metrics: EventLog | None = None
         self._role = CarriedRole(
             loop.role,
             settings.everyone,
@@ -43,6 +41,8 @@ class PartyRun:
             is_paused=lambda: self.desk.is_paused,
         )
         self.desk = Desk(loop.job.round_count, self._role.channel.nudge)
+        # The last mean is evaluated once the role is over.
+        self._metrics = MetricsFile(loop.job.round_count)
 
     @property
     def is_over(self) -> bool:
@@ -70,14 +70,14 @@ class PartyRun:
 
     def note_metrics(self, kind: str, round_number: int, metrics: Mapping[str, float]) -> None:
         """Write what the engine's code measured here; it stays here. Raises StateError."""
-        if self._metrics is not None:
-            self._metrics.write(kind, round=round_number, metrics=dict(metrics))
+        self._metrics.note(kind, round_number, metrics)
 
     def end(self, within_s: float) -> None:
         """Give the run up, where it is not over."""
         if not self.is_over:
             self.desk.fail("the party's process was ended")
         self._role.abandon(within_s)
+        self._metrics.close()
 
     def _play(self, channel: MailboxChannel) -> None:
         loop, job = self._loop, self._loop.job
@@ -86,8 +86,8 @@ class PartyRun:
             noted_outcome(loop.runs, self.run_id, loop.role, job.digest.hex()),
             open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.everyone) as folder,
             opened_state(loop.site, job, loop.role, folder.path) as state,
-            EventLog(folder.path / METRICS_FILE) as self._metrics,
         ):
+            self._metrics.open(folder.path)
             roles = LoopRoles(
                 job.settings,
                 {loop.role: folder.session},
