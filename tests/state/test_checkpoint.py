@@ -240,7 +240,7 @@ def test_a_model_opens_in_plain_numpy(tmp_path: Path) -> None:
     parameters, metadata = load_model(path)
     assert metadata == {"model": "logistic", "classes": ["malignant", "benign"]}
     assert parameters["weight"].tobytes() == weight.tobytes()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_the_same_model_is_the_same_bytes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import re
 import secrets
+import stat
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from hekat.errors import InputError, StateError
-from hekat.state import EventLog, create_run_directory, is_run_id
+from hekat.state import EventLog, create_named_run_directory, create_run_directory, is_run_id
 
 NOON = datetime(2026, 3, 1, 13, 0, 5, tzinfo=timezone(timedelta(hours=1)))
 
@@ -28,6 +29,14 @@ def test_the_id_is_utc_time_and_a_random_end(tmp_path: Path) -> None:
     assert list(run.path.iterdir()) == []
     assert is_run_id(run.run_id)
     assert not any(map(is_run_id, (run.run_id.lower(), f"{run.run_id}\n", run.run_id[1:], "", None, 3)))
+
+
+def test_a_runs_folder_and_events_are_for_their_owner_alone(tmp_path: Path) -> None:
+    named = create_named_run_directory(tmp_path, "20260301T120005Z-abcdef")
+    for run in (named, create_run_directory(tmp_path, now=NOON)):
+        with EventLog(run.path / "events.jsonl"):
+            assert stat.S_IMODE(run.path.stat().st_mode) == 0o700
+            assert stat.S_IMODE((run.path / "events.jsonl").stat().st_mode) == 0o600
 
 
 def test_runs_of_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:

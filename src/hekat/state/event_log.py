@@ -19,14 +19,14 @@ from hekat.errors import InputError, StateError
 
 
 class EventLog:
-    """Appends events to a new file; the threads of a run may share it. Never holds data values, keys or randomness."""
+    """Appends events to a new file, mode 0600; threads of a run may share it. Never holds data, keys or randomness."""
 
     def __init__(self, path: Path) -> None:
         """Raises StateError where a file is already there or cannot be made."""
         with disk_errors_as_state_errors(f"{path} cannot be made"):
             try:
                 self._handle: int | None = os.open(
-                    path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
+                    path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600
                 )
             except FileExistsError:
                 raise StateError(

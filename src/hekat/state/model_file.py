@@ -17,13 +17,13 @@ _KIND = "model"
 
 
 def save_model(path: Path, parameters: Mapping[str, npt.NDArray[np.float64]], metadata: Mapping[str, Any]) -> None:
-    """Write the model in place of what is at `path`, whole or not at all, mode 0644.
+    """Write the model in place of what is at `path`, whole or not at all, mode 0600.
 
     `metadata` holds JSON values: how the model was made, and what prediction needs besides the parameters. Without
     Hekat, `numpy.load(path)["weight"]` reads a parameter and `str(numpy.load(path)["hekat"])` the metadata.
     Raises StateError, InputError.
     """
-    replace_file(path, encode_arrays(_KIND, metadata, parameters), mode=0o644)
+    replace_file(path, encode_arrays(_KIND, metadata, parameters))
 
 
 def load_model(path: Path) -> tuple[dict[str, npt.NDArray[np.float64]], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The folder of one run, runs/<id>/, made once and never written over."""
+"""The folder of one run, runs/<id>/, for its owner alone (mode 0700), made once and never written over."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 
 _MAX_ATTEMPTS = 16
+_MODE = 0o700
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 
@@ -42,7 +43,7 @@ def create_run_directory(root: Path, *, now: datetime | None = None) -> RunDirec
             run_id = new_run_id(now)
             path = root / run_id
             try:
-                path.mkdir()
+                path.mkdir(_MODE)
             except FileExistsError:
                 continue
             sync_folder(root)
@@ -68,7 +69,7 @@ def create_named_run_directory(root: Path, run_id: str) -> RunDirectory:
     with disk_errors_as_state_errors(f"no run folder can be made in {root}"):
         root.mkdir(parents=True, exist_ok=True)
         try:
-            path.mkdir()
+            path.mkdir(_MODE)
         except FileExistsError:
             raise StateError(
                 f"there is a folder {path} already",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,10 @@ def test_every_site_has_the_weighted_mean_and_the_server_nothing(tmp_path: Path)
         models[party], metadata = load_model(folder / MODEL_FILE)
         assert metadata["rounds"] == 2
         assert (folder / METRICS_FILE).exists()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert [path for path in folder.glob("*") if path.is_file() and stat.S_IMODE(path.stat().st_mode) != 0o600] == [
+            folder / "parties.json"  # public keys
+        ]
         assert sites.outcome(party, aggregator.run_id).outcome == "finished"
     for name in ("weight", "bias"):
         moved = mean_of(PARTIES, lambda party: train(party, first_state()), name)

@@ -87,7 +87,7 @@ def save_trained_model(
     if isinstance(made.model, TorchModel):
         beside = {**metadata, _MEAN: standardiser.mean.tolist(), _SPREAD: standardiser.spread.tolist()}
         content = _encode_tensors(made.model.state_dict(state.parameters), beside)
-        replace_file(folder / TENSORS_FILE, content, mode=0o644)
+        replace_file(folder / TENSORS_FILE, content)
 
 
 def check_can_export(made: PartyModel) -> None:

@@ -30,7 +30,7 @@ def save_averaged_model(folder: Path, job: AveragingJob, model: Tensors, rounds:
         from safetensors.numpy import save
 
         whole = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
-        replace_file(folder / TENSORS_FILE, save(whole, {"hekat": json.dumps(metadata)}), mode=0o644)
+        replace_file(folder / TENSORS_FILE, save(whole, {"hekat": json.dumps(metadata)}))
 
 
 def _as_array(value: Any) -> npt.NDArray[Any]:
