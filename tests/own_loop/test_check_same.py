@@ -59,6 +59,25 @@ def test_who_differs_is_named(usual, other, protection, play_with) -> None:
     assert "red" not in told[0]
 
 
+@pytest.mark.parametrize("protection", ["lattice", "none"])
+def test_who_differs_in_what_a_mean_is_taken_under_is_named(protection, play_with) -> None:
+    def code(party: Party):
+        for number in range(2):
+            config = {"rate": 0.0 if (party.name, number) == ("lake", 1) else 0.1}
+            party.aggregate({"w": np.ones(2)}, weight=1, same=("configuration", config))
+
+    with pytest.raises(ProtocolError, match=r"'configuration' is not the same at all parties.*north, county \| lake"):
+        play_with(code, protection=protection)
+
+
+def test_a_mean_under_nothing_is_no_mean_under_something(play_with) -> None:
+    def code(party: Party):
+        party.aggregate({"w": np.ones(2)}, weight=1, same=None if party.name == "lake" else ("a", 1))
+
+    with pytest.raises(ProtocolError, match=r"different things.*north, county: 'a'; lake: ''"):
+        play_with(code)
+
+
 def test_other_labels_are_named(play_with) -> None:
     with pytest.raises(ProtocolError, match=r"different things.*north: 'a'; lake, county: 'b'"):
         play_with(lambda party: party.check_same("a" if party.name == "north" else "b", 1))

@@ -62,7 +62,7 @@ def count_legs(play_with, monkeypatch) -> Callable[..., tuple[Legs, Any]]:
             for _ in range(ROUNDS):
                 if legs.star is not None:
                     legs.note(party)
-                state = party.aggregate(state, weight=10 + FIVE.index(party.name))
+                state = party.aggregate(state, weight=10 + FIVE.index(party.name), same=("terms", 1))
             if legs.star is not None:
                 legs.note(party)
             return state

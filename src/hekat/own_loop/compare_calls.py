@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, WITH_TENSORS, AnswerMessage, CallMessage
+from hekat.own_loop.messages import AVERAGE, LEAVE, START, WITH_TENSORS, AnswerMessage, CallMessage
 
 Layout = dict[str, str]
 
@@ -20,7 +20,7 @@ def compare_calls(calls: Mapping[str, CallMessage], layouts: Mapping[str, Layout
     answer = AGREED
     if some.call in WITH_TENSORS:
         answer = _compare_layouts({party: layouts[party] for party in calls}, calls, round_number)
-    if answer == AGREED and some.call in (COMPARE, START):
+    if answer == AGREED:
         answer = _compare_digests(calls)
     return answer
 
@@ -50,7 +50,7 @@ def _compare_digests(calls: Mapping[str, CallMessage]) -> AnswerMessage:
             "the parties compare different things",
             "one name, at the same place in every party's code",
             "; ".join(f"{', '.join(parties)}: {label!r}" for label, parties in labels.items()),
-            "call check_same in the same order at every party",
+            "compare the same, in the same order, at every party",
         )
     sides = _sides({party: call.digest for party, call in calls.items()})
     if len(sides) == 1:

@@ -20,7 +20,8 @@ class CallMessage:
     """Party to aggregator at each call of the loop, and when it leaves: what it calls for.
 
     `names` and `forms` describe the tensors where `call` is "average" or "start" and they differ from the party's
-    last such call (`same_tensors`). `label` and `digest` are what is compared where `call` is "compare" or "start".
+    last such call (`same_tensors`). `label` and `digest` are what is compared, by itself or along with a mean, else
+    empty.
     """
 
     call: str = public()

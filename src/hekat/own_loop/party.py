@@ -101,7 +101,14 @@ class Party:
         """Means taken so far."""
         return self._rounds
 
-    def aggregate(self, state: Any, *, weight: int, parameters: str | Sequence[str] | None = None) -> Any:
+    def aggregate(
+        self,
+        state: Any,
+        *,
+        weight: int,
+        parameters: str | Sequence[str] | None = None,
+        same: tuple[str, Any] | None = None,
+    ) -> Any:
         """The state with every float tensor replaced by its weighted mean over all parties: sum(w * x) / sum(w).
 
         All parties must call alike. The first call sends the values themselves, each further one, and the first after
@@ -114,6 +121,7 @@ class Party:
             weight: this party's, its rows as a rule: a whole number from 1 to `weight_max`, hidden from the others.
             parameters: shell patterns of the names to average. None: all. What they do not match, and integer and bool
                 tensors, comes back as it is and is not sent.
+            same: a label and a value as `check_same` takes them, compared within this call, by no message of its own.
 
         Returns:
             The same names, order, kinds, shapes, dtypes and devices, in tensors of its own; of a module the module.
@@ -121,8 +129,8 @@ class Party:
         Raises:
             InputError: before anything leaves: a weight out of range, NaN, infinity and magnitudes beyond 2^40, a
                 pattern without a match.
-            ProtocolError: before any sum opens: parties call for different things, or their tensors differ; a call from
-                another thread than the party's own.
+            ProtocolError: before any sum opens: parties call for different things, or their tensors or what they give
+                as `same` differ; a call from another thread than the party's own.
 
         Examples:
             >>> def play(party):
@@ -136,10 +144,13 @@ class Party:
         with self._calling():
             with self._around.stopwatch.measure("encode"):
                 self._check_weight(weight)
+                label, digest = ("", b"") if same is None else self._digest(*same)
                 module, state, selection = self._select(state, parameters)
                 call = self._references.begin(selection, self.name, self._rounds + 1)
             self._note_local(selection)
-            self._average(call, int(weight))
+            if digest:
+                self._agree_on(digest)
+            self._average(call, int(weight), label, digest)
             with self._around.stopwatch.measure("decode"):
                 results = restore(state, selection, call)
                 return _replace(state, results) if module is None else _load(module, state, results)
@@ -174,7 +185,7 @@ class Party:
                 for tensor in call.tensors.values():
                     tensor.keep_values()
                 digest = call.digest(self._digest_key)
-            self._trail.add(digest)
+            self._agree_on(digest)
             self._call(self._describe(START, call, label=_START_LABEL, digest=digest))
             self._references.take(call)
 
@@ -199,9 +210,8 @@ class Party:
             0
         """
         with self._calling():
-            check_name(label, "label")
-            digest = digest_value(label, value, self._digest_key)
-            self._trail.add(digest)
+            label, digest = self._digest(label, value)
+            self._agree_on(digest)
             self._call(CallMessage(COMPARE, True, [], [], False, label, digest))
 
     def play(self, code: Callable[[Party], T]) -> T:
@@ -297,6 +307,16 @@ class Party:
         if answer.what:
             raise ProtocolError(answer.what, expected=answer.expected, got=answer.got, cure=answer.cure)
 
+    def _digest(self, label: str, value: Any) -> tuple[str, bytes]:
+        """The label, and a digest of the value under it. Raises InputError."""
+        check_name(label, "label")
+        return label, digest_value(label, value, self._digest_key)
+
+    def _agree_on(self, digest: bytes) -> None:
+        """What the aggregator compares it could say is alike: so the next upload shows it, and the last comparison."""
+        self._trail.add(digest)
+        self._aggregation.agree_on(digest)
+
     def _select(self, state: Any, parameters: str | Sequence[str] | None) -> tuple[Any, Mapping[str, Any], Selection]:
         """(the torch module or None, its state or the given one, which of its tensors are averaged)."""
         module = state if _is_module(state) else None
@@ -313,13 +333,13 @@ class Party:
         self._told_layout = call.layout
         return CallMessage(what, is_told, list(forms), list(forms.values()), fresh_bounds, label, digest)
 
-    def _average(self, call: Call, weight: int) -> None:
+    def _average(self, call: Call, weight: int, label: str, same: bytes) -> None:
         settings, step = self._settings, f"round-{self._rounds + 1}"
         policy = self._policies.get(call.kind)
         is_fresh = policy is None
         if policy is None:
             policy = make_policy(settings.codec, self._aggregation)
-        self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh))
+        self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh, label=label, digest=same))
         self._policies[call.kind] = policy
         streams: dict[str, StreamedTensor] = dict(call.tensors)
         scaled = scale_streamed(streams, weight, settings.weight_max)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.launch.flower.loop_sites import LIMIT_S, WEIGHTS, LoopSites, first_state, train
+from tests.launch.flower.loop_sites import LIMIT_S, TERMS, WEIGHTS, LoopSites, first_state, train
 
 from hekat.launch.flower.aggregator_run import AggregatorRun
 from hekat.launch.flower.carried_role import Addressed
@@ -42,7 +42,7 @@ class FakeEngine:
         did = ""
         if one.work == TRAIN and desk.wanted == one.round:
             self.work.append((one.party, TRAIN, one.round))
-            desk.give_update(one.round, train(one.party, desk.model or {}), WEIGHTS[one.party])
+            desk.give_update(one.round, train(one.party, desk.model or {}), WEIGHTS[one.party], TERMS)
             taken += run.exchange([], LIMIT_S)
             did = TRAIN
         elif one.work == EVALUATE and desk.opened == one.round:

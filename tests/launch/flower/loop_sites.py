@@ -22,6 +22,9 @@ AGGREGATOR = "aggregator"
 LIMIT_S = 240.0
 WEIGHTS = {"north": 100, "lake": 200, "county": 300, "river": 150}
 
+TERMS = "a" * 64
+"""What a server says for a round, as a digest."""
+
 JOB = """
 format = 2
 name = "wards"

@@ -67,6 +67,7 @@ class FakeGrid:
         self.seen: list[Message] = []
         self.with_arrays: list[str] = []
         self.silent: set[str] = set()
+        self.change: Callable[[str, RecordDict], None] = lambda party, content: None
 
     def get_node_ids(self) -> Iterable[int]:
         return list(self.nodes)
@@ -82,6 +83,7 @@ class FakeGrid:
             if party in self.silent:
                 continue
             config = {"party": party, "hekat-socket": str(self._sites.folder / f"{party}.sock")}
+            self.change(party, message.content)
             context = Context(1, message.metadata.dst_node_id, config, RecordDict(), {})
             try:
                 reply = self._apps[party](message, context)
@@ -287,6 +289,29 @@ def test_a_server_that_learns_the_model_cannot_give_one_site_another(tmp_path: P
     for trained_on in seen:
         np.testing.assert_array_equal(trained_on, seen[0])
         np.testing.assert_allclose(trained_on, mean, atol=1e-3)
+
+
+@pytest.mark.parametrize("more", [{"lr": 0.0}, {"mu": 1.0}])
+def test_a_server_that_says_one_site_something_else_is_refused_by_name(tmp_path: Path, more: dict[str, float]) -> None:
+    """Sites that train on nothing would leave one update alone in the mean."""
+    sites = make_sites(tmp_path)
+    grid = FakeGrid(sites, {party: make_app(party) for party in PARTIES})
+
+    def change(party: str, content: RecordDict) -> None:
+        if party == "lake" and content.config_records["config"].get("server-round") == 2:
+            content["config"] = ConfigRecord({**content["config"], **more})
+
+    grid.change = lambda party, content: change(party, content) if "config" in content.config_records else None
+    with processes(sites), pytest.raises(ProtocolError, match="no party is left"):
+        strategy_of(sites).start(
+            grid, to_record(first_state()), num_rounds=2, timeout=LIMIT_S, train_config=ConfigRecord({"lr": 0.1})
+        )
+    for party in PARTIES:
+        outcome = sites.outcome(party, next(sites.runs(party).glob("*.json")).name.partition(".")[0])
+        assert outcome.kind == "ProtocolError"
+        assert "'what the server said for the round' is not the same at all parties" in outcome.error
+        assert "north, county | lake" in outcome.error
+        assert [path.name for path in sites.runs(party).glob("*/*.npz")] == ["mean-of-round-1.npz"]
 
 
 def as_arrays(record: ArrayRecord) -> dict[str, np.ndarray]:

@@ -16,13 +16,13 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from tests.launch.flower.loop_sites import LIMIT_S, LoopSites, first_state, make_sites
+from tests.launch.flower.loop_sites import LIMIT_S, TERMS, LoopSites, first_state, make_sites
 
 from hekat.errors import ChannelError, HekatError, InputError, PolicyError, StateError, WireError
 from hekat.job.approvals import revoke
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.job.site_file import load_site
-from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, Answer, Call
+from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call
 from hekat.launch.flower.courier import Courier
 from hekat.launch.flower.party_process import PartyProcess
 from hekat.launch.local.frames import Frame, receive_frame, send_frame
@@ -166,7 +166,7 @@ def test_an_update_is_taken_only_when_the_loop_wants_it(sites: LoopSites) -> Non
         one.exchange(first_state())
         for round_number in (0, 1, 2):
             with pytest.raises(PolicyError, match="takes no such update"):
-                one.update(round_number, first_state(), 10)
+                one.update(round_number, first_state(), 10, TERMS)
 
 
 def test_only_the_first_start_counts(sites: LoopSites) -> None:
@@ -248,6 +248,9 @@ def test_an_array_that_is_none_ends_its_connection_and_not_the_process(sites: Lo
         {"asks": GIVE_UP, "kind": "Value\x1b[2JError"},
         {"round": -1},
         {"parcels": [7]},
+        {"asks": UPDATE, "terms": ""},
+        {"asks": UPDATE, "terms": "A" * 64},
+        {"terms": TERMS},
     ],
 )
 def test_a_call_is_checked_field_by_field(sites: LoopSites, said: dict[str, Any]) -> None:
@@ -386,7 +389,7 @@ def test_another_sites_key_plays_no_part(sites: LoopSites) -> None:
 
 
 def test_calls_survive_their_frames(sites: LoopSites) -> None:
-    call = Call("update", new_run_id(), "a" * 64, 3, 7, "k", True, {"loss": 0.5}, [b"1", b""], first_state())
+    call = Call("update", new_run_id(), "a" * 64, 3, 7, "k", True, TERMS, {"loss": 0.5}, [b"1", b""], first_state())
     header, payload = call.to_frame()
     back = Call.from_frame(Frame(header, payload))
     assert replace(back, arrays=None) == replace(call, arrays=None)

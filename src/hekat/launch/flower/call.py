@@ -39,7 +39,8 @@ class Call:
     """One question. `job` is the digest that the engine's server names, hex. `round` is of an update or of metrics,
     whose kind is `kind`; `kind` of "give_up" is what the engine's code raised. `start` arrays come with an exchange.
 
-    `evaluates`: the loop's last mean is evaluated, so that the process stays for it.
+    `evaluates`: the loop's last mean is evaluated, so that the process stays for it. `terms`: of an update, a digest of
+    what the server said for its round, hex.
     """
 
     asks: str
@@ -49,6 +50,7 @@ class Call:
     weight: int = 0
     kind: str = ""
     evaluates: bool = False
+    terms: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     parcels: Sequence[bytes] = field(default=(), repr=False)
     arrays: Arrays | None = field(default=None, repr=False)
@@ -62,6 +64,7 @@ class Call:
             "weight": self.weight,
             "kind": self.kind,
             "evaluates": self.evaluates,
+            "terms": self.terms,
             "metrics": dict(self.metrics),
         }
         return header, msgpack.packb([list(self.parcels), _pack_arrays(self.arrays)])
@@ -69,10 +72,14 @@ class Call:
     @classmethod
     def from_frame(cls, frame: Frame) -> Call:
         """What `to_frame` gave. Raises WireError for anything else."""
-        asks, run_id, job, kind = (_take(frame, name, str) for name in ("asks", "run_id", "job", "kind"))
+        asks, run_id, job, kind, terms = (
+            _take(frame, name, str) for name in ("asks", "run_id", "job", "kind", "terms")
+        )
         round_number, weight = _take(frame, "round", int), _take(frame, "weight", int)
         metrics = _take(frame, "metrics", dict)
         if asks not in _ASKED or max(map(len, (run_id, job))) > MOST_CHARACTERS or not is_kind(kind):
+            raise _malformed("call")
+        if not is_digest(terms) if asks == UPDATE else terms:
             raise _malformed("call")
         if not 0 <= round_number < _MOST_ROUNDS or (asks == METRICS and kind not in (TRAIN, EVALUATE)):
             raise _malformed("call")
@@ -81,9 +88,8 @@ class Call:
         parcels, arrays = _unpack(frame.payload)
         if not all(isinstance(parcel, bytes) for parcel in parcels):
             raise _malformed("call")
-        return cls(
-            asks, run_id, job, round_number, weight, kind, _take(frame, "evaluates", bool), metrics, parcels, arrays
-        )
+        evaluates = _take(frame, "evaluates", bool)
+        return cls(asks, run_id, job, round_number, weight, kind, evaluates, terms, metrics, parcels, arrays)
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,11 @@ class Answer:
         if not (0 <= wanted < _MOST_ROUNDS and 0 <= opened < _MOST_ROUNDS and is_kind(kind)):
             raise _malformed("answer")
         return cls(party, wanted, opened, is_over, has_start, learns, kind, refusal, addressed, model)
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` is SHA-256 in hexadecimal."""
+    return len(text) == 64 and all(char in "0123456789abcdef" for char in text)
 
 
 def is_kind(text: object) -> bool:

@@ -32,9 +32,9 @@ class Courier:
         """Bring the message's parcels, and the start if there is one."""
         return self._ask(replace(self.call, arrays=arrays))
 
-    def update(self, round_number: int, arrays: Arrays, weight: int) -> Answer:
-        """Hand in this site's update."""
-        return self._ask(self._say(UPDATE, round=round_number, arrays=arrays, weight=weight))
+    def update(self, round_number: int, arrays: Arrays, weight: int, terms: str) -> Answer:
+        """Hand in this site's update, made as the server's message of digest `terms` said."""
+        return self._ask(self._say(UPDATE, round=round_number, arrays=arrays, weight=weight, terms=terms))
 
     def note(self, kind: str, round_number: int, metrics: dict[str, float]) -> Answer:
         """Leave metrics at this site."""

@@ -26,7 +26,7 @@ class Desk:
         self._changed = Condition()
         self._wants_start = False
         self._start: Arrays | None = None
-        self._update: tuple[Arrays, int] | None = None
+        self._update: tuple[Arrays, int, str] | None = None
         self._failure: TrainingFailedError | None = None
         self.wanted = 0
         """The round whose update the loop waits for; 0 while it waits for none."""
@@ -55,8 +55,9 @@ class Desk:
         self.model = self._start
         return self._start
 
-    def wait_for_update(self, round_number: int) -> tuple[Arrays, int]:
-        """This party's state after training in the round, and its weight. Raises TrainingFailedError."""
+    def wait_for_update(self, round_number: int) -> tuple[Arrays, int, str]:
+        """This party's state after training in the round, its weight, and a digest of what the engine's server said
+        for it. Raises TrainingFailedError."""
         self.wanted = round_number
         self._wait(lambda: self._update is not None)
         assert self._update is not None
@@ -76,7 +77,7 @@ class Desk:
                 self._start, self._wants_start = state, False
             self._changed.notify_all()
 
-    def give_update(self, round_number: int, update: Arrays, weight: int) -> None:
+    def give_update(self, round_number: int, update: Arrays, weight: int, terms: str) -> None:
         """This party's update. Raises ProtocolError for any other than the wanted one: none is taken twice."""
         with self._changed:
             if not self.wanted or round_number != self.wanted:
@@ -86,7 +87,7 @@ class Desk:
                     got=f"one of round {round_number}",
                     cure="none is needed: a message that the engine brought twice is trained and summed once",
                 )
-            self._update, self.wanted = (update, weight), 0
+            self._update, self.wanted = (update, weight, terms), 0
             self._changed.notify_all()
 
     def fail(self, kind: str) -> None:

@@ -21,6 +21,7 @@ from hekat.launch.flower.call import EXCHANGE, Answer, Call, check_arrays
 from hekat.launch.flower.courier import Courier, RefusedError
 from hekat.launch.flower.legs import EVALUATE, TRAIN, Returned
 from hekat.launch.flower.records import MEAN, Order, reply_records, take_order
+from hekat.launch.flower.terms import digest_of_terms
 
 SOCKET_VARIABLE = "HEKAT_PARTY_SOCKET"
 WEIGHT = "num-examples"
@@ -85,6 +86,7 @@ class _Leg:
         evaluates = order.work == EVALUATE and 0 < answer.opened == order.round
         if not (trains or evaluates) or answer.model is None:
             return ""
+        terms = digest_of_terms(self._message, self._context)
         # The site's own model, whatever the server sent: sites that train on different ones let one update stand out.
         model = answer.model
         try:
@@ -98,7 +100,7 @@ class _Leg:
             self.last = self._courier.give_up(error.kind if isinstance(error, RefusedError) else type(error).__name__)
             return ""
         if update is not None:
-            self.last = self._courier.update(order.round, update, weight)
+            self.last = self._courier.update(order.round, update, weight, terms)
         return order.work
 
     def _run_app(self, model: Any) -> RecordDict:

@@ -20,7 +20,7 @@ from pathlib import Path
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import HekatError, InputError, PolicyError, StateError
 from hekat.job.policy.enforce import AskingJob, recorded
-from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call
+from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call, is_digest
 from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.party_run import PartyRun
@@ -131,7 +131,7 @@ class PartyProcess:
             self._tell(f"the engine's code failed: {call.kind}")
             run.desk.fail(call.kind)
         elif call.asks == UPDATE and call.arrays is not None:
-            run.desk.give_update(call.round, call.arrays, call.weight)
+            run.desk.give_update(call.round, call.arrays, call.weight, call.terms)
         elif call.asks == EXCHANGE and call.arrays is not None:
             run.desk.give_start(call.arrays)
         taken = run.exchange(parcels, self._loop.job.timeout_s)
@@ -154,7 +154,7 @@ class PartyProcess:
     def _run_of(self, call: Call) -> PartyRun:
         """The run that the courier means: the first one that a courier names, and no other after it."""
         loop, job = self._loop, self._loop.job
-        claimed = bytes.fromhex(call.job) if _is_digest(call.job) else b""
+        claimed = bytes.fromhex(call.job) if is_digest(call.job) else b""
         with recorded(loop.site, AskingJob(job.name, claimed, (loop.role,)), "the job of the party process"):
             if claimed != job.digest:
                 raise PolicyError(
@@ -178,10 +178,6 @@ class PartyProcess:
                     cure="the operator starts the process anew for each run: hekat party",
                 )
         return self._run
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == 64 and all(char in "0123456789abcdef" for char in text)
 
 
 def _listen_at(path: Path, group: str | None) -> socket.socket:

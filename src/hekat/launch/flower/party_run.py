@@ -23,6 +23,7 @@ from hekat.wire import Disclosure
 
 MODEL_FILE = "model.npz"
 _STEP_OF_SERVER = "server"
+_TERMS = "what the server said for the round"
 
 
 class PartyRun:
@@ -109,8 +110,9 @@ class PartyRun:
         desk = self.desk
         party.start_from(desk.wait_for_start())
         for round_number in range(1, desk.rounds + 1):
-            update, weight = desk.wait_for_update(round_number)
-            desk.open(round_number, party.aggregate(update, weight=weight))
+            update, weight, terms = desk.wait_for_update(round_number)
+            # A server that has the others train on nothing would see this site's update alone in the mean.
+            desk.open(round_number, party.aggregate(update, weight=weight, same=(_TERMS, terms)))
             if self._loop.job.server_learns_model and session.ledger is not None:
                 told = Disclosure("disclosed", "the mean of the round, to the engine's server, as the job says")
                 session.ledger.note(f"round-{round_number}/{_STEP_OF_SERVER}", "the opened mean", told)

@@ -87,6 +87,13 @@ class Aggregation(Protocol):
         """Clipping bounds fitted to the extreme values over all parties (`daciq`)."""
         ...
 
+    def agree_on(self, digest: bytes) -> None:
+        """No sum of this round opens with an update of a party that gives another digest (`lattice`).
+
+        `digest` is keyed, of what the parties take to be alike besides the model.
+        """
+        ...
+
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         """Tell this party's model for the comparison with the others', and whether it stops here.
 
@@ -144,6 +151,9 @@ class Alone:
 
     def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:
         return dict.fromkeys(scaled, math.inf)
+
+    def agree_on(self, digest: bytes) -> None:
+        return None
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         return None

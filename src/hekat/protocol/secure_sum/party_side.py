@@ -36,6 +36,9 @@ class PartySide:
         channel, aggregator, takes_part = self._channel, self._settings.aggregator, self.takes_part(step)
         return agree_on_bounds(channel, aggregator, step, scaled, takes_part=takes_part, timeout_s=self._timeout_s)
 
+    def agree_on(self, digest: bytes) -> None:
+        return None
+
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         channel, aggregator, timeout_s = self._channel, self._settings.aggregator, self._timeout_s
         tell_round_end(channel, aggregator, step, model_digest, finished)

@@ -68,6 +68,7 @@ from hekat.state import Counter as DurableCounter
 T = TypeVar("T")
 
 _AGREEMENT_LABEL = b"hekat/lattice/agreement/2"
+_AGREED_LABEL = b"hekat/lattice/agreed/1"
 
 
 @dataclass(frozen=True)
@@ -230,6 +231,10 @@ class MaskedAggregation(PartySide):
         if codec.rounding == "stochastic":
             return {name: clip(values * share, bounds[name])[0] / share for name, values in tensors.items()}
         return levels_sent(tensors, bounds, share, codec.value_bits)
+
+    def agree_on(self, digest: bytes) -> None:
+        fields = encode_fields(_AGREED_LABEL, self._model_digest, digest)
+        self._model_digest = hashlib.sha256(fields).digest()
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         self._model_digest = model_digest
