@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hekat.job.averaging.job_file import PROTOCOL, AveragingJob
-from hekat.job.horizontal.committee_policy import (
-    check_enough_members,
-    check_member_count,
-    check_min_parties,
-    fewest_updates,
-    has_committee,
-)
+from hekat.job.horizontal.committee_policy import checks_of_committee
 from hekat.job.policy.job_limits import (
     check_model,
     check_rounds,
@@ -19,10 +13,9 @@ from hekat.job.policy.job_limits import (
     check_value_bits,
     say_names,
 )
-from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
+from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.policy.shared_checks import check_holds_nothing, check_opening, check_protections, on_job, on_parties
 from hekat.job.site_file import Site
-from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 
 MODEL = "app"
 """What policy.models calls a model that an app brings with it."""
@@ -62,7 +55,6 @@ def _on_app(site: Site, job: AveragingJob, here: Collection[str] | None) -> list
 
 def _on_sums(site: Site, job: AveragingJob) -> list[PolicyCheck]:
     settings, policy = job.settings, site.policy
-    anybody, named = "anybody", "" if policy.committee_members is None else f"{len(policy.committee_members)} entries"
     return [
         PolicyCheck(
             "policy.max_value_bits",
@@ -82,26 +74,7 @@ def _on_sums(site: Site, job: AveragingJob) -> list[PolicyCheck]:
             say_names(policy.openings, "none at all"),
             lambda: check_opening(policy, settings.opening),
         ),
-        PolicyCheck(
-            "policy.min_parties",
-            f"{fewest_updates(job)} or more updates",
-            str(policy.min_parties),
-            lambda: check_min_parties(policy, job),
-        ),
-        PolicyCheck(
-            "policy.min_committee_members",
-            f"{member_count_of(len(settings.parties))} members" if has_committee(job) else APPLIES_NOT,
-            str(policy.min_committee_members),
-            lambda: check_member_count(policy, job),
-        ),
-        PolicyCheck(
-            "policy.committee_members",
-            f"{member_count_of(len(settings.parties))} of {len(settings.parties)} parties"
-            if has_committee(job)
-            else APPLIES_NOT,
-            named or anybody,
-            lambda: check_enough_members(policy, job),
-        ),
+        *checks_of_committee(policy, job),
     ]
 
 

@@ -8,6 +8,7 @@ from hekat.channel import PartyPublicKey
 from hekat.errors import PolicyError
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
+from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
 from hekat.job.policy.site_lines import SitePolicy, is_key_line
 from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
@@ -15,6 +16,33 @@ from hekat.protocol.secure_sum.settings import SumSettings
 
 SummedJob = Job | AveragingJob
 MEMBERS_LINE = "policy.committee_members"
+
+
+def checks_of_committee(policy: SitePolicy, job: SummedJob) -> list[PolicyCheck]:
+    """The lines of the site's policy on committees that the job is held against."""
+    settings = job.settings
+    count = member_count_of(len(settings.parties))
+    known = policy.committee_members
+    return [
+        PolicyCheck(
+            "policy.min_parties",
+            f"{fewest_updates(job)} or more updates" if settings.protection != "none" else APPLIES_NOT,
+            str(policy.min_parties),
+            lambda: check_min_parties(policy, job),
+        ),
+        PolicyCheck(
+            "policy.min_committee_members",
+            f"{count} members" if has_committee(job) else APPLIES_NOT,
+            str(policy.min_committee_members),
+            lambda: check_member_count(policy, job),
+        ),
+        PolicyCheck(
+            MEMBERS_LINE,
+            f"{count} of {len(settings.parties)} parties" if has_committee(job) else APPLIES_NOT,
+            "anybody" if known is None else f"{len(known)} entries",
+            lambda: check_enough_members(policy, job),
+        ),
+    ]
 
 
 def check_committee(policy: SitePolicy, job: SummedJob) -> None:

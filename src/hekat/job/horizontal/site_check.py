@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hekat.job.horizontal.committee_policy import (
-    check_enough_members,
-    check_member_count,
-    check_min_parties,
-    fewest_updates,
-    has_committee,
-)
+from hekat.job.horizontal.committee_policy import checks_of_committee
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.job_limits import (
@@ -31,7 +25,6 @@ from hekat.job.policy.shared_checks import (
     on_parties,
 )
 from hekat.job.site_file import Site
-from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 
 
 def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None) -> None:
@@ -84,7 +77,6 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
 def _on_sums(site: Site, job: Job) -> list[PolicyCheck]:
     settings, policy = job.settings, site.policy
     is_lattice, is_paillier = settings.protection == "lattice", settings.protection == "paillier"
-    anybody, named = "anybody", "" if policy.committee_members is None else f"{len(policy.committee_members)} entries"
     return [
         PolicyCheck(
             "policy.protections",
@@ -110,26 +102,7 @@ def _on_sums(site: Site, job: Job) -> list[PolicyCheck]:
             "yes" if policy.exactness_check else "no",
             lambda: check_exactness_check(policy) if job.check_exactness else None,
         ),
-        PolicyCheck(
-            "policy.min_parties",
-            f"{fewest_updates(job)} or more updates" if settings.protection != "none" else APPLIES_NOT,
-            str(policy.min_parties),
-            lambda: check_min_parties(policy, job),
-        ),
-        PolicyCheck(
-            "policy.min_committee_members",
-            f"{member_count_of(len(settings.parties))} members" if has_committee(job) else APPLIES_NOT,
-            str(policy.min_committee_members),
-            lambda: check_member_count(policy, job),
-        ),
-        PolicyCheck(
-            "policy.committee_members",
-            f"{member_count_of(len(settings.parties))} of {len(settings.parties)} parties"
-            if has_committee(job)
-            else APPLIES_NOT,
-            named or anybody,
-            lambda: check_enough_members(policy, job),
-        ),
+        *checks_of_committee(policy, job),
     ]
 
 
