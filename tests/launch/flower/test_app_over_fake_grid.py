@@ -260,7 +260,8 @@ def test_a_server_that_may_learn_the_model_has_the_sites_mean(tmp_path: Path) ->
         seen.append(number)
         return MetricRecord({"first": float(arrays["weight"].numpy()[0, 0])})
 
-    _, result = run_app(sites, strategy_of(sites, server_learns_model=True), evaluate_fn=measure)
+    grid, result = run_app(sites, strategy_of(sites, server_learns_model=True), evaluate_fn=measure)
+    assert sorted(grid.with_arrays) == sorted(PARTIES)
     models = models_at(sites)
     np.testing.assert_array_equal(result.arrays["weight"].numpy(), models["north"]["weight"])
     assert seen == [0, 1, 2]

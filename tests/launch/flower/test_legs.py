@@ -77,6 +77,18 @@ def test_a_party_without_replies_is_lost_and_the_others_go_on(tmp_path: Path) ->
     assert sites.outcome("river", aggregator.run_id).kind
 
 
+@pytest.mark.parametrize("lost", [{}, {"river": 8}])
+def test_sums_that_shared_secrets_open_play_as_over_other_engines(tmp_path: Path, lost: dict[str, int]) -> None:
+    sites = make_sites(tmp_path, FOUR, more="[protection]\nopening = 'shared'\n", approved=False)
+    for role in (*FOUR, "aggregator"):
+        sites.add_policy(role, 'openings = ["shared"]')
+    sites.approve()
+    _, legs, aggregator = play(sites, lose=lost)
+    assert set(legs.lost) == set(lost)
+    for party in {*FOUR} - set(lost):
+        assert sites.outcome(party, aggregator.run_id).outcome == "finished"
+
+
 def test_with_three_parties_a_loss_ends_the_run_by_name(tmp_path: Path) -> None:
     sites = make_sites(tmp_path)
     with pytest.raises(ProtocolError, match="too few parties"):

@@ -7,6 +7,7 @@ from hekat.job.averaging.job_file import PROTOCOL
 from hekat.launch.averaging_state import plan_of
 from hekat.launch.flower.carried_role import CarriedRole
 from hekat.launch.flower.loop_site import LoopSite
+from hekat.launch.one_role import roles_that_may_be_lost
 from hekat.launch.outcome import noted_outcome
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
@@ -22,7 +23,8 @@ class AggregatorRun(CarriedRole):
         settings = loop.job.settings
         self.run_id = new_run_id()
         self._loop = loop
-        super().__init__(settings.aggregator, settings.everyone, self.run_id, settings.parties, self._play_aggregator)
+        lost = roles_that_may_be_lost(loop.job)
+        super().__init__(settings.aggregator, settings.everyone, self.run_id, lost, self._play_aggregator)
 
     def lose(self, party: str) -> None:
         """The engine reaches `party` no more."""

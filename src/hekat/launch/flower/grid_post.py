@@ -32,8 +32,6 @@ class GridPost:
     nodes: dict[str, int] = field(default_factory=dict)
     contents: dict[str, RecordDict] = field(default_factory=dict)
     learned: int = 0
-    sends_arrays: bool = False
-    """Whether every message to train carries the strategy's arrays, and not only the first."""
     means: dict[str, ArrayRecord] = field(default_factory=dict)
     """The opened mean that each party gave since it was last cleared, where the job lets the server learn it."""
     _a_reply: Message | None = None
@@ -90,11 +88,11 @@ class GridPost:
     def _message_for(self, one: Outgoing) -> Message:
         configured = self.contents.get(one.work)
         content = RecordDict() if configured is None else RecordDict(dict(configured))
-        carries_arrays = one.needs_start or (self.sends_arrays and one.work != EVALUATE)
-        if not carries_arrays:
+        if not one.needs_start:
+            # Sites train on the mean that they opened, whatever the server sends.
             for name in list(content.array_records):
                 content[name] = ArrayRecord()
-        elif configured is None and one.needs_start and (first := self.contents.get("train")) is not None:
+        elif configured is None and (first := self.contents.get("train")) is not None:
             content = RecordDict(dict(first))
         return self._message(self.nodes[one.party], one.work, one.round, one.parcels, content)
 

@@ -11,6 +11,7 @@ from hekat.launch.flower.carried_role import Addressed, CarriedRole
 from hekat.launch.flower.desk import Desk
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.metrics_file import MetricsFile
+from hekat.launch.one_role import roles_that_may_be_lost
 from hekat.launch.outcome import noted_outcome
 from hekat.own_loop import Party
 from hekat.own_loop.loop_roles import LoopRoles
@@ -37,7 +38,7 @@ class PartyRun:
             loop.role,
             settings.everyone,
             run_id,
-            settings.parties,
+            roles_that_may_be_lost(loop.job),
             self._play,
             is_paused=lambda: self.desk.is_paused,
         )

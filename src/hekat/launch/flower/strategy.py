@@ -93,7 +93,6 @@ class Protected(Strategy):  # type: ignore[misc]
             self.strategy.fraction_evaluate > 0,
             timeout,
             self._poll_s,
-            sends_arrays=job.server_learns_model,
         )
         legs = Legs(
             post,
