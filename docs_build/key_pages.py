@@ -43,6 +43,7 @@ _SITE_TABLES = {
     "model.": ("[common_models.NAME], [party.NAME.model.NAME]", "Code of a model that a job calls NAME."),
     "policy.": ("[policy]", "What a job may ask for; one that asks for more is refused before anything is read."),
     "machine.": ("[machine]", "What the owner says of the machine."),
+    "live.": ("[live]", "A page of each role that an engine has this site play: docs/how_to/live.md."),
 }
 
 

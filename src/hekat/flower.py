@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from hekat.live.bring_role_page import bring_role_page
+
 if TYPE_CHECKING:
     from hekat.launch.flower.mod import protected
     from hekat.launch.flower.strategy import Protected
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Protected", "protected"]
 
 _MODULES = {"Protected": "hekat.launch.flower.strategy", "protected": "hekat.launch.flower.mod"}
+
+bring_role_page()
 
 
 def __getattr__(name: str) -> Any:

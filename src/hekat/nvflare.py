@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from hekat.live.bring_role_page import bring_role_page
+
 if TYPE_CHECKING:
     from hekat.launch.nvflare.engine_defaults import allow_hekat
     from hekat.launch.nvflare.protected.protect import ProtectedApp, protect
@@ -22,6 +24,8 @@ _MODULES = {
     "allow_hekat": "hekat.launch.nvflare.engine_defaults",
     "protect": "hekat.launch.nvflare.protected.protect",
 }
+
+bring_role_page()
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from hekat.errors import HekatError, JobError, PolicyError
 from hekat.job.horizontal.job_file import load_job
 from hekat.job.horizontal.site_check import check_site_allows
-from hekat.job.site_file import find_source, load_site
+from hekat.job.site_file import SiteLive, find_source, load_site
 from hekat.protocol.secure_sum.masked.opening.committee import form_committee
 from hekat.run.horizontal.load_inputs import load_inputs
 
@@ -342,6 +342,14 @@ def test_a_machine_without_other_tenants_is_read(tmp_path) -> None:
     assert load_site(write_site(tmp_path, "[machine]\nsingle_tenant = true\n" + SITE)).machine.single_tenant
 
 
+def test_a_site_asks_for_a_page_or_does_not(tmp_path) -> None:
+    assert load_site(write_site(tmp_path, SITE)).live is None
+    assert load_site(write_site(tmp_path, "[live]\n" + SITE)).live is None
+    assert load_site(write_site(tmp_path, "[live]\nport = 0\n" + SITE)).live == SiteLive(0)
+    asked = load_site(write_site(tmp_path, "[live]\nport = 8080\ntoken = 'live.token'\n" + SITE)).live
+    assert asked == SiteLive(8080, tmp_path.resolve() / "live.token")
+
+
 @pytest.mark.parametrize(("party", "name"), [("a", "row"), (None, "tests")])
 def test_a_source_that_is_not_there(party, name, tmp_path) -> None:
     site = load_site(write_site(tmp_path, SITE))
@@ -373,6 +381,10 @@ def test_a_source_that_is_not_there(party, name, tmp_path) -> None:
         ("[policy]\nprotections = 'paillier'", "policy.protections has the wrong type"),
         ("[policy]\nmin_key_bit = 4096", "min_key_bit is not a setting"),
         ("[parties.a]\n", "parties is not a setting"),
+        ("[live]\nport = 65536", "does not say where the live page is served"),
+        ("[live]\nport = true", "live.port has the wrong type"),
+        ("[live]\ntoken = 'live.token'", "does not say where the live page is served"),
+        ("[live]\nhost = '0.0.0.0'", "host is not a setting"),
         ("[machine]\nsingle_tenant = 1", "machine.single_tenant has the wrong type"),
         ("[machine]\nsingle_tennant = true", "single_tennant is not a setting"),
     ],

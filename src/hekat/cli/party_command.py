@@ -15,6 +15,7 @@ from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, StateError
 from hekat.launch.flower.loop_site import load_loop_site
 from hekat.launch.flower.party_process import IDLE_S, PartyProcess
+from hekat.live.bring_role_page import bring_role_page
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,6 +50,7 @@ def serve(options: argparse.Namespace) -> int:
             got=loop.role,
             cure="the server plays it: hekat.flower.Protected in the ServerApp",
         )
+    bring_role_page()
     console = Console(stderr=True, highlight=False)
 
     def tell(text: str) -> None:

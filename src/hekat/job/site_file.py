@@ -46,6 +46,15 @@ class SiteMachine:
 
 
 @dataclass(frozen=True)
+class SiteLive:
+    """The page of every role that an engine has this site play: `port` at 127.0.0.1, 0 for any free one; `token` is
+    the file that holds what opens it, None for a token of each run's own."""
+
+    port: int
+    token: Path | None = None
+
+
+@dataclass(frozen=True)
 class Site:
     folder: Path
     parties: Mapping[str, PartySite]
@@ -53,6 +62,7 @@ class Site:
     policy: SitePolicy = field(default_factory=SitePolicy)
     machine: SiteMachine = field(default_factory=SiteMachine)
     common_models: Mapping[str, ModelSource] = field(default_factory=dict)
+    live: SiteLive | None = None
 
 
 def load_site(path: Path) -> Site:
@@ -69,8 +79,9 @@ def load_site(path: Path) -> Site:
     common_models = read_model_sources(top.take_section("common_models"))
     policy = read_policy(top.take_section("policy"))
     machine = _read_machine(top.take_section("machine"))
+    live = _read_live(top.take_section("live"), folder)
     top.finish()
-    return Site(folder, parties, common, policy, machine, common_models)
+    return Site(folder, parties, common, policy, machine, common_models, live)
 
 
 def find_source(site: Site, party: str | None, name: str) -> DataSource:
@@ -133,6 +144,21 @@ def _check_states_differ(parties: Mapping[str, PartySite]) -> None:
                 got=str(party.state),
                 cure=f"change {toml_key('party', name, 'state')}",
             )
+
+
+def _read_live(section: Section, folder: Path) -> SiteLive | None:
+    port, token = section.take_optional("port", int), section.take_optional("token", str)
+    section.finish()
+    if port is None and token is None:
+        return None
+    if port is None or not 0 <= port < 1 << 16:
+        raise JobError(
+            "the site file does not say where the live page is served",
+            expected=f"{toml_key(section.place, 'port')}: 1 to 65535, or 0 for any free one",
+            got="none" if port is None else str(port),
+            cure="add it, or leave [live] out",
+        )
+    return SiteLive(port, folder / token if token else None)
 
 
 def _read_machine(section: Section) -> SiteMachine:

@@ -44,6 +44,8 @@ class LoopRoles:
     """How long a role waits for the aggregator, and the aggregator for a party's upload."""
     accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
     names_are_keys: bool = False
+    on_round: Callable[[RoundRecord], None] = lambda record: None
+    """Told of each round once its mean stands, in the thread of the party."""
     records: dict[int, RoundRecord] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
     """What each party's role raised, the first first."""
@@ -98,3 +100,4 @@ class LoopRoles:
     def _on_round(self, record: RoundRecord) -> None:
         with self._lock:
             self.records.setdefault(record.round, record)
+        self.on_round(record)

@@ -7,11 +7,13 @@ import os
 import socket
 import sys
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart
+from tests.live.page_reader import Reader, check_told
 
 from hekat.launch.horizontal.run import run_job
 from hekat.run.horizontal.load_inputs import load_inputs
@@ -182,3 +184,29 @@ def test_three_sites_with_mutual_tls_train_and_leave_nothing(tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "test rows" in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_every_site_that_asks_serves_a_page_while_the_engine_plays_its_role(tmp_path: Path) -> None:
+    pytest.importorskip("hekat.live.web.server", reason="needs hekat[live]")
+    job = three_hospitals(tmp_path, 'opening = "committee"', rounds=3)
+    with (tmp_path / "site.toml").open("a") as file:
+        file.write("\n[live]\nport = 0\n")
+    sites, readers, is_over = ["northside", "lakeview", "county"], dict[Path, Reader](), Event()
+
+    def look() -> None:
+        while not is_over.wait(0.02):
+            for path in (tmp_path / "runs").glob("*/*.live"):
+                readers.setdefault(path, Reader(path)).look()
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        told = simulate(tmp_path, job, sites, tmp_path / "site.toml")
+    finally:
+        is_over.set()
+        looking.join()
+    assert {outcome for outcome, _, _ in told["outcomes"].values()} == {"finished"}
+    by_site = {path.parent.name: reader for path, reader in readers.items()}
+    assert set(by_site) == {*sites, "server"}
+    for site in sites:
+        check_told(by_site[site], site, 3)

@@ -12,12 +12,14 @@ from rich.console import Console
 from hekat.cli.printable import printable
 from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
-from hekat.errors import HekatError, InputError
+from hekat.errors import InputError
 from hekat.job.load_any_job import AnyJob
 from hekat.live.figures import FiguresFile
 from hekat.live.first_state import first_state
+from hekat.live.served_page import check_can_serve, served_page
 from hekat.live.state import LiveState, Played
 from hekat.live.watch import RunWatch, Sink
+from hekat.live.web.token import load_token, make_token
 from hekat.run.progress import Progress
 
 _OPTIONS = ("live", "live_token", "traces", "mlflow", "figures")
@@ -133,18 +135,7 @@ def _begin_sinks(options: argparse.Namespace, console: Console, state: LiveState
 
 def _serve(options: argparse.Namespace, console: Console, state: LiveState, stack: ExitStack) -> Sink:
     """Serve the page for as long as the stack's block lasts, and say where."""
-    try:
-        from hekat.live.page_sink import PageSink
-        from hekat.live.web.app import LiveApp
-        from hekat.live.web.server import ADDRESS, LiveServer
-        from hekat.live.web.token import load_token, make_token
-    except ImportError as error:
-        raise HekatError(
-            "--live needs a small web server",
-            expected="starlette, uvicorn and prometheus-client",
-            got="no usable ones in this Python",
-            cure="pip install 'hekat[live]'",
-        ) from error
+    check_can_serve()
     if options.live_token is None and not console.is_terminal:
         raise InputError(
             "the live page's token would be printed into a file or a pipe",
@@ -153,12 +144,14 @@ def _serve(options: argparse.Namespace, console: Console, state: LiveState, stac
             cure="put a token into a file of mode 600 and name it with --live-token",
         )
     token = make_token() if options.live_token is None else load_token(options.live_token)
-    sink = PageSink(state)
-    server = stack.enter_context(LiveServer(LiveApp(sink.feed, token, sink.metrics), sink.feed, options.live))
-    address = f"http://{ADDRESS}:{server.port}/"
-    shown = f"{address}#{token}" if options.live_token is None else f"{address} with the token in {options.live_token}"
+    page = stack.enter_context(served_page(state, options.live, token))
+    shown = (
+        f"{page.address}#{token}"
+        if options.live_token is None
+        else f"{page.address} with the token in {options.live_token}"
+    )
     console.print(f"live page   {printable(shown)}", highlight=False, markup=False, soft_wrap=True)
-    return sink
+    return page.sink
 
 
 def _tell_failures(console: Console, watches: Sequence[RunWatch]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hekat.job.new.new_guest_job import NewGuestJob
-from hekat.job.new.site_template import COMMENTS, machine_lines, policy_lines, state_lines
+from hekat.job.new.site_template import COMMENTS, live_lines, machine_lines, policy_lines, state_lines
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.job.site_file import SITE_FORMAT
 from hekat.toml_text import toml_key
@@ -21,7 +21,14 @@ def guest_site_text(job: NewGuestJob) -> str:
         "# One machine plays all roles here; between machines each site file has its own party alone.",
         chosen("format", SITE_FORMAT.newest, "of this file: docs/decisions/0028-formats-of-files.md"),
     ]
-    blocks = [top, *(_party(job, party) for party in job.parties), _arbiter(job), policy_lines(), machine_lines()]
+    blocks = [
+        top,
+        *(_party(job, party) for party in job.parties),
+        _arbiter(job),
+        policy_lines(),
+        machine_lines(),
+        live_lines(),
+    ]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 

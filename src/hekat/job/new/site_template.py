@@ -62,6 +62,7 @@ def site_text(job: NewJob) -> str:
         _net(job),
         policy_lines(),
         machine_lines(),
+        live_lines(),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
@@ -172,3 +173,12 @@ def machine_lines() -> list[str]:
     """What the owner says of the machine, at its defaults."""
     what = "nobody else's code runs on this machine: SECURITY.md, Side channels"
     return ["[machine]", default("single_tenant", SiteMachine().single_tenant, what)]
+
+
+def live_lines() -> list[str]:
+    """The live page of roles that an engine has this site play; none unless said."""
+    return [
+        "[live]",
+        example("port", 0, "of 127.0.0.1, 0 for any free one: a page of each role that an engine has this site play"),
+        example("token", "live.token", "the file (mode 600) of what opens the page; unless said, new for each run"),
+    ]

@@ -9,9 +9,9 @@ from hekat.launch.flower.carried_role import CarriedRole
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.one_role import roles_that_may_be_lost
 from hekat.launch.outcome import noted_outcome
+from hekat.launch.role_display import ShownRole, displayed
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
-from hekat.run.progress import Silence
 from hekat.run.role_folder import Place, open_role_folder
 from hekat.state.run_directory import new_run_id
 
@@ -36,10 +36,16 @@ class AggregatorRun(CarriedRole):
 
     def _play_aggregator(self, channel: MailboxChannel) -> None:
         loop, job = self._loop, self._loop.job
-        place = Place(loop.role, channel, self.run_id, loop.runs, loop.keys, Silence())
         with (
             noted_outcome(loop.runs, self.run_id, loop.role, job.digest.hex()),
-            open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.everyone) as folder,
+            displayed(ShownRole(job, loop.site, loop.role, self.run_id, loop.runs)) as progress,
+            open_role_folder(
+                Place(loop.role, channel, self.run_id, loop.runs, loop.keys, progress),
+                job.name,
+                job.digest,
+                PROTOCOL,
+                job.settings.everyone,
+            ) as folder,
         ):
             roles = LoopRoles(
                 job.settings, {loop.role: folder.session}, Turns(()), plan=plan_of(job), names_are_keys=True

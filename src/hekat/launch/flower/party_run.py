@@ -11,13 +11,14 @@ from hekat.launch.flower.carried_role import Addressed, CarriedRole
 from hekat.launch.flower.desk import Desk
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.metrics_file import MetricsFile
+from hekat.launch.loop_rounds import tell_rounds
 from hekat.launch.one_role import roles_that_may_be_lost
 from hekat.launch.outcome import noted_outcome
+from hekat.launch.role_display import ShownRole, displayed
 from hekat.own_loop import Party
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession
-from hekat.run.progress import Silence
 from hekat.run.role_folder import Place, RoleFolder, open_role_folder
 from hekat.state.model_file import save_model
 from hekat.wire import Disclosure
@@ -83,10 +84,16 @@ class PartyRun:
 
     def _play(self, channel: MailboxChannel) -> None:
         loop, job = self._loop, self._loop.job
-        place = Place(loop.role, channel, self.run_id, loop.runs, loop.keys, Silence())
         with (
             noted_outcome(loop.runs, self.run_id, loop.role, job.digest.hex()),
-            open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.everyone) as folder,
+            displayed(ShownRole(job, loop.site, loop.role, self.run_id, loop.runs)) as progress,
+            open_role_folder(
+                Place(loop.role, channel, self.run_id, loop.runs, loop.keys, progress),
+                job.name,
+                job.digest,
+                PROTOCOL,
+                job.settings.everyone,
+            ) as folder,
             opened_state(loop.site, job, loop.role, folder.path) as state,
         ):
             self._metrics.open(folder.path)
@@ -98,6 +105,7 @@ class PartyRun:
                 plan=plan_of(job),
                 accept_members=loop.accept_members,
                 names_are_keys=True,
+                on_round=tell_rounds(folder.events, progress, job.round_count),
             )
             try:
                 roles.play_party(channel, lambda party: self._train(party, folder.session))

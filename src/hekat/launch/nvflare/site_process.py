@@ -16,6 +16,7 @@ from hekat.errors import HekatError
 from hekat.launch.nvflare.aux_messages import AuxMessages
 from hekat.launch.nvflare.door import Door
 from hekat.launch.nvflare.order import RunOrder
+from hekat.launch.nvflare.public_module import load_public_module
 from hekat.launch.nvflare.site_link import LINK_FILE, find_site_link
 from hekat.launch.nvflare.site_role import SiteRole
 
@@ -39,6 +40,7 @@ class SiteProcess:
     """Made when the job process starts, so that no early message is refused; plays in the engine's long task."""
 
     def __init__(self, engine: Any) -> None:
+        load_public_module()
         self._door = Door()
         self._messages = AuxMessages(engine, self._door)
         self._local = Path(engine.get_workspace().get_site_config_dir())

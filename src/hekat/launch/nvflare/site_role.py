@@ -14,7 +14,7 @@ from hekat.launch.nvflare.order import RunOrder
 from hekat.launch.nvflare.site_link import SiteLink
 from hekat.launch.one_role import LoadedRole, RoleFiles, load_role
 from hekat.launch.outcome import noted_outcome
-from hekat.run.progress import Silence
+from hekat.launch.role_display import ShownRole, displayed
 from hekat.run.role_folder import Place
 
 
@@ -53,9 +53,10 @@ class SiteRole:
             link, resume = self.link, self.link.runs / order.resume if order.resume else None
             files = RoleFiles(path, link.site, link.runs, link.read_passphrase, link.keys, resume)
             loaded = load_role(files, role)
-            with loaded.tenancy(), self._meeting(loaded).joined(on_channel) as channel:
+            shown = ShownRole(loaded.job, loaded.site, role, order.run_id, link.runs)
+            with loaded.tenancy(), displayed(shown) as progress, self._meeting(loaded).joined(on_channel) as channel:
                 on_joined()
-                loaded.play(Place(role, channel, order.run_id, self.link.runs, loaded.keys, Silence()))
+                loaded.play(Place(role, channel, order.run_id, link.runs, loaded.keys, progress))
 
     def _meeting(self, loaded: LoadedRole) -> Meeting:
         return Meeting(

@@ -18,6 +18,7 @@ from hekat.launch.nvflare.order import SERVER, RunOrder
 from hekat.launch.nvflare.protected.app_party import AppParty
 from hekat.launch.nvflare.protected.app_role import AppRole
 from hekat.launch.nvflare.protected.handover import AppEndedError, Handover
+from hekat.launch.nvflare.public_module import load_public_module
 from hekat.launch.nvflare.site_link import find_site_link
 
 # Roles that are left alone at the end of a job: how long they may still exchange last words.
@@ -35,6 +36,7 @@ class AppProcess:
         abort: Signal,
         on_failure: Callable[[str], None] = lambda kind: None,
     ) -> None:
+        load_public_module()
         self._door = Door()
         self._messages = AuxMessages(engine, self._door)
         self._local = Path(engine.get_workspace().get_site_config_dir())

@@ -15,6 +15,7 @@ from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.site_file import Site, load_site
 from hekat.launch.averaging_state import check_state, opened_state, plan_of
+from hekat.launch.loop_rounds import tell_rounds
 from hekat.launch.nvflare.door import Ask, Door
 from hekat.launch.nvflare.meeting import Meeting
 from hekat.launch.nvflare.order import RunOrder
@@ -23,6 +24,7 @@ from hekat.launch.nvflare.protected.final_model import save_averaged_model
 from hekat.launch.nvflare.protected.handover import Handover
 from hekat.launch.nvflare.site_link import SiteLink
 from hekat.launch.outcome import noted_outcome
+from hekat.launch.role_display import ShownRole, displayed
 from hekat.own_loop.costs import cost_rounds
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.party import Party
@@ -31,7 +33,6 @@ from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
 from hekat.run.load_keys import load_party_keys
 from hekat.run.own_keys import OwnKeys, find_own_keys
-from hekat.run.progress import Silence
 from hekat.run.role_folder import Place, RoleFolder, open_role_folder
 from hekat.state import replace_file
 from hekat.wire import Disclosure
@@ -86,9 +87,11 @@ class AppRole:
                 together = self.link.keys is not None and set(job.settings.parties) <= site.parties.keys()
                 check_state(site, job, role, self.link.runs, is_together=together)
             meeting = Meeting(self.order, self.link, self.door, self.ask, role, job, site, keys.public)
-            with declare_tenancy(site.machine.single_tenant), meeting.joined(on_channel) as channel:
+            shown = ShownRole(job, site, role, self.order.run_id, self.link.runs)
+            tenancy = declare_tenancy(site.machine.single_tenant)
+            with tenancy, displayed(shown) as progress, meeting.joined(on_channel) as channel:
                 on_joined()
-                place = Place(role, channel, self.order.run_id, self.link.runs, keys, Silence())
+                place = Place(role, channel, self.order.run_id, self.link.runs, keys, progress)
                 with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.parties) as folder:
                     _Run(job, site, place, folder).play(app, handover)
 
@@ -149,4 +152,7 @@ class _Run:
             wait_s=job.timeout_s if is_aggregator else aggregator_timeout_of(job.timeout_s, len(job.settings.parties)),
             accept_members=lambda members: check_members_of(self.site, job, role, members),
             names_are_keys=bool(job.party_keys),
+            on_round=(lambda record: None)
+            if is_aggregator
+            else tell_rounds(self.folder.events, self.place.progress, job.round_count),
         )
