@@ -77,6 +77,17 @@ def test_a_party_without_replies_is_lost_and_the_others_go_on(tmp_path: Path) ->
     assert sites.outcome("river", aggregator.run_id).kind
 
 
+def test_a_party_that_is_lost_at_any_leg_holds_nobody_up(tmp_path: Path) -> None:
+    """Also once the aggregator, which else tells the others, has ended."""
+    _, legs, _ = play(make_sites(tmp_path / "whole", FOUR))
+    for leg in range(9, legs.legs + 1):
+        sites = make_sites(tmp_path / str(leg), FOUR)
+        engine, _, aggregator = play(sites, lose={"river": leg})
+        assert engine.legs <= legs.legs + 1
+        for party in PARTIES:
+            assert sites.outcome(party, aggregator.run_id).outcome == "finished", leg
+
+
 @pytest.mark.parametrize("lost", [{}, {"river": 8}])
 def test_sums_that_shared_secrets_open_play_as_over_other_engines(tmp_path: Path, lost: dict[str, int]) -> None:
     sites = make_sites(tmp_path, FOUR, more="[protection]\nopening = 'shared'\n", approved=False)

@@ -251,6 +251,8 @@ def test_an_array_that_is_none_ends_its_connection_and_not_the_process(sites: Lo
         {"asks": UPDATE, "terms": ""},
         {"asks": UPDATE, "terms": "A" * 64},
         {"terms": TERMS},
+        {"lost": [7]},
+        {"lost": ["lake"] * 2000},
     ],
 )
 def test_a_call_is_checked_field_by_field(sites: LoopSites, said: dict[str, Any]) -> None:
@@ -330,6 +332,12 @@ def test_arrays_come_through_as_they_are() -> None:
         Call(EXCHANGE, "x", "y", arrays={"w": np.array(["text"])}).to_frame()
 
 
+def test_who_is_lost_is_no_role_that_the_job_does_not_have(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        lost = ["north", "aggregator", "stranger", ""]
+        assert not courier(sites, path, new_run_id(), lost=lost).exchange(first_state()).is_over
+
+
 def test_parcels_that_are_noise_change_nothing(sites: LoopSites) -> None:
     with serving(sites) as (path, _):
         answer = courier(sites, path, new_run_id(), parcels=[b"noise", b"\0" * 99]).exchange(first_state())
@@ -389,7 +397,9 @@ def test_another_sites_key_plays_no_part(sites: LoopSites) -> None:
 
 
 def test_calls_survive_their_frames(sites: LoopSites) -> None:
-    call = Call("update", new_run_id(), "a" * 64, 3, 7, "k", True, TERMS, {"loss": 0.5}, [b"1", b""], first_state())
+    call = Call(
+        "update", new_run_id(), "a" * 64, 3, 7, "k", True, TERMS, ["lake"], {"loss": 0.5}, [b"1", b""], first_state()
+    )
     header, payload = call.to_frame()
     back = Call.from_frame(Frame(header, payload))
     assert replace(back, arrays=None) == replace(call, arrays=None)

@@ -15,12 +15,21 @@ from flwr.app import RecordDict
 
 from hekat.launch.flower.records import ORDER, Order, add_order, read_reply, reply_records, take_order
 
-ORDERED = Order("20261125T000000Z-abcdef", "a" * 64, "train", 1, "num-examples", True)
+ORDERED = Order("20261125T000000Z-abcdef", "a" * 64, "train", 1, "num-examples", True, 0, ["lake"])
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("work", "train.own"), ("work", ""), ("round", -1), ("learned", -1), ("run_id", "x" * 300), ("evaluates", 1)],
+    [
+        ("work", "train.own"),
+        ("work", ""),
+        ("round", -1),
+        ("learned", -1),
+        ("run_id", "x" * 300),
+        ("evaluates", 1),
+        ("lost", "lake"),
+        ("lost", [1]),
+    ],
 )
 def test_an_order_that_no_strategy_of_this_release_gives_trains_nothing(name: str, value: Any) -> None:
     content = RecordDict()

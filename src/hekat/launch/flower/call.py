@@ -25,6 +25,7 @@ _ASKED = (EXCHANGE, UPDATE, METRICS, GIVE_UP)
 MAX_METRICS = 256
 MAX_ARRAYS = 100_000
 MOST_CHARACTERS = 256
+MOST_LOST = 1000
 # NumPy takes thousands of texts for a dtype, and reads some of them as Python would.
 _DTYPES = {
     text: np.dtype(text)
@@ -40,7 +41,7 @@ class Call:
     whose kind is `kind`; `kind` of "give_up" is what the engine's code raised. `start` arrays come with an exchange.
 
     `evaluates`: the loop's last mean is evaluated, so that the process stays for it. `terms`: of an update, a digest of
-    what the server said for its round, hex.
+    what the server said for its round, hex. `lost` are roles that the server says it reaches no more.
     """
 
     asks: str
@@ -51,6 +52,7 @@ class Call:
     kind: str = ""
     evaluates: bool = False
     terms: str = ""
+    lost: Sequence[str] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     parcels: Sequence[bytes] = field(default=(), repr=False)
     arrays: Arrays | None = field(default=None, repr=False)
@@ -65,6 +67,7 @@ class Call:
             "kind": self.kind,
             "evaluates": self.evaluates,
             "terms": self.terms,
+            "lost": list(self.lost),
             "metrics": dict(self.metrics),
         }
         return header, msgpack.packb([list(self.parcels), _pack_arrays(self.arrays)])
@@ -76,8 +79,10 @@ class Call:
             _take(frame, name, str) for name in ("asks", "run_id", "job", "kind", "terms")
         )
         round_number, weight = _take(frame, "round", int), _take(frame, "weight", int)
-        metrics = _take(frame, "metrics", dict)
+        metrics, lost = _take(frame, "metrics", dict), _take(frame, "lost", list)
         if asks not in _ASKED or max(map(len, (run_id, job))) > MOST_CHARACTERS or not is_kind(kind):
+            raise _malformed("call")
+        if len(lost) > MOST_LOST or not all(isinstance(name, str) for name in lost):
             raise _malformed("call")
         if not is_digest(terms) if asks == UPDATE else terms:
             raise _malformed("call")
@@ -89,7 +94,7 @@ class Call:
         if not all(isinstance(parcel, bytes) for parcel in parcels):
             raise _malformed("call")
         evaluates = _take(frame, "evaluates", bool)
-        return cls(asks, run_id, job, round_number, weight, kind, evaluates, terms, metrics, parcels, arrays)
+        return cls(asks, run_id, job, round_number, weight, kind, evaluates, terms, lost, metrics, parcels, arrays)
 
 
 @dataclass(frozen=True)

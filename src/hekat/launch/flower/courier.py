@@ -45,7 +45,7 @@ class Courier:
         return self._ask(self._say(GIVE_UP, kind=kind[:64]))
 
     def _say(self, asks: str, **said: Any) -> Call:
-        return replace(self.call, asks=asks, parcels=(), **said)
+        return replace(self.call, asks=asks, parcels=(), lost=(), **said)
 
     def _ask(self, call: Call) -> Answer:
         """Raises ChannelError where no party process answers, RefusedError where it refuses."""

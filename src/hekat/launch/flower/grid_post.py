@@ -94,12 +94,20 @@ class GridPost:
                 content[name] = ArrayRecord()
         elif configured is None and (first := self.contents.get("train")) is not None:
             content = RecordDict(dict(first))
-        return self._message(self.nodes[one.party], one.work, one.round, one.parcels, content)
+        return self._message(self.nodes[one.party], one.work, one.round, one.parcels, content, one.lost)
 
     def _message(
-        self, node: int, work: str, round_number: int, parcels: Iterable[bytes], content: RecordDict
+        self,
+        node: int,
+        work: str,
+        round_number: int,
+        parcels: Iterable[bytes],
+        content: RecordDict,
+        lost: Sequence[str] = (),
     ) -> Message:
-        order = Order(self.run_id, self.job, work, round_number, self.weighted_by, self.evaluates, self.learned)
+        order = Order(
+            self.run_id, self.job, work, round_number, self.weighted_by, self.evaluates, self.learned, list(lost)
+        )
         add_order(content, order, list(parcels))
         # An app need not have code for queries, so a message that only carries is one to train as well.
         kind = MessageType.EVALUATE if work == EVALUATE else MessageType.TRAIN

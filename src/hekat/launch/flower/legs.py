@@ -33,6 +33,8 @@ class Outgoing:
     parcels: Sequence[bytes] = field(repr=False)
     needs_start: bool = False
     """Whether the party still lacks the state to start from."""
+    lost: Sequence[str] = ()
+    """Parties that the engine reaches no more, and that no role is left to say so of."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ class Legs:
         self._stands: dict[str, Returned] = {party: Returned() for party in parties}
         self._waiting: dict[str, list[bytes]] = {party: [] for party in parties}
         self.lost: dict[str, str] = {}
+        self._unreached: list[str] = []
+        self._told: dict[str, int] = dict.fromkeys(parties, 0)
         self.legs = 0
 
     @property
@@ -154,9 +158,9 @@ class Legs:
     def _leg(self, due: Mapping[str, tuple[str, int]]) -> Mapping[str, Returned | None]:
         """One message to each party that has parcels waiting, or can do what is due without; their replies."""
         messages = [
-            Outgoing(party, work or CARRY, number, self._take_waiting(party), not self._stands[party].has_start)
+            self._outgoing(party, work or CARRY, number)
             for party, (work, number) in due.items()
-            if self._waiting[party] or self._can_do(party, work, number)
+            if self._waiting[party] or self._can_do(party, work, number) or (work and self._news_for(party))
         ]
         if not messages:
             self._break_standstill([party for party, (work, _) in due.items() if work])
@@ -170,6 +174,15 @@ class Legs:
     def _can_do(self, party: str, work: str, number: int) -> bool:
         stand = self._stands[party]
         return (work == TRAIN and stand.wanted == number) or (work == EVALUATE and stand.opened >= number)
+
+    def _outgoing(self, party: str, work: str, number: int) -> Outgoing:
+        news = self._news_for(party)
+        self._told[party] += len(news)
+        return Outgoing(party, work, number, self._take_waiting(party), not self._stands[party].has_start, news)
+
+    def _news_for(self, party: str) -> tuple[str, ...]:
+        """Parties that are lost, once the aggregator, which tells the others by its signed word, has ended."""
+        return tuple(self._unreached[self._told[party] :]) if self._aggregator.is_over else ()
 
     def _take_waiting(self, party: str) -> list[bytes]:
         waiting, self._waiting[party] = self._waiting[party], []
@@ -207,6 +220,7 @@ class Legs:
 
     def _lose(self, party: str, reason: str) -> None:
         self.lost[party] = reason
+        self._unreached.append(party)
         self._waiting[party] = []
         self._tell(f"LOST {party}: {reason}")
         self._aggregator.lose(party)

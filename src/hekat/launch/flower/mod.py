@@ -39,7 +39,7 @@ def protected(message: Message, context: Context, call_next: ClientAppCallable) 
     _check_weight(order)
     courier = Courier(
         _socket_of(context),
-        Call(EXCHANGE, order.run_id, order.job, evaluates=order.evaluates, parcels=parcels),
+        Call(EXCHANGE, order.run_id, order.job, evaluates=order.evaluates, lost=order.lost, parcels=parcels),
     )
     arrays = _arrays_of(message.content)
     answer = courier.exchange(arrays)

@@ -134,6 +134,7 @@ class PartyProcess:
             run.desk.give_update(call.round, call.arrays, call.weight, call.terms)
         elif call.asks == EXCHANGE and call.arrays is not None:
             run.desk.give_start(call.arrays)
+        run.lose(call.lost)
         taken = run.exchange(parcels, self._loop.job.timeout_s)
         return self._stand(run, taken, with_model=call.asks == EXCHANGE)
 

@@ -71,6 +71,11 @@ class PartyRun:
         self._role.settle(within_s)
         return self._role.take()
 
+    def lose(self, roles: Iterable[str]) -> None:
+        """The engine's server says that it reaches these no more: this party waits for them no longer."""
+        for role in set(roles) & set(self._loop.job.settings.parties) - {self._loop.role}:
+            self._role.channel.note_out_of_reach(role)
+
     def note_metrics(self, kind: str, round_number: int, metrics: Mapping[str, float]) -> None:
         """Write what the engine's code measured here; it stays here. Raises StateError."""
         self._metrics.note(kind, round_number, metrics)

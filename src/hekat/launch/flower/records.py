@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from hekat.errors import PolicyError
-from hekat.launch.flower.call import MOST_CHARACTERS, is_kind
+from hekat.launch.flower.call import MOST_CHARACTERS, MOST_LOST, is_kind
 from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.legs import CARRY, EVALUATE, TRAIN, Returned
 
@@ -21,7 +21,7 @@ _STYPE = "hekat"
 @dataclass(frozen=True)
 class Order:
     """What a message asks of a party, all of it the server's word. `learned` is the last round whose mean the server
-    was given, where the job gives it any."""
+    was given, where the job gives it any; `lost` as in `Outgoing`."""
 
     run_id: str
     job: str
@@ -30,6 +30,7 @@ class Order:
     weighted_by: str
     evaluates: bool
     learned: int = 0
+    lost: list[str] = field(default_factory=list)
 
     def to_record(self) -> ConfigRecord:
         return ConfigRecord({"format": FORMAT, **vars(self)})
@@ -49,7 +50,9 @@ def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
         if said.pop("format") != FORMAT or parcels is None:
             raise ValueError
         order = Order(**said)
-        texts = (order.run_id, order.job, order.work, order.weighted_by)
+        if not isinstance(order.lost, list) or len(order.lost) > MOST_LOST:
+            raise ValueError
+        texts = (order.run_id, order.job, order.work, order.weighted_by, *order.lost)
         if not all(isinstance(text, str) and len(text) <= MOST_CHARACTERS for text in texts):
             raise ValueError
         if order.work not in (TRAIN, EVALUATE, CARRY) or not isinstance(order.evaluates, bool):
