@@ -129,6 +129,23 @@ def test_models_that_differ_from_site_to_site_are_not_trained_on(tmp_path: Path,
     assert all(isinstance(ended[party].app_error, ProtocolError) for party in PARTIES)
 
 
+def test_what_the_server_says_to_one_site_alone_opens_no_sum(tmp_path: Path) -> None:
+    """Sites that train on nothing would leave one update alone in the mean."""
+    sites = Sites(tmp_path)
+
+    def code(app: AppParty, party: str) -> None:
+        for number in range(2):
+            model = app.install(number, START, b"rate 0" if (party, number) == ("lake", 1) else b"rate 0.1")
+            app.sum_up(Update(update_of(party, model, number), False, weight_of(party)))
+
+    ended = play_all(sites, sites.approve(sites.order()), code)
+    for party in PARTIES:
+        assert isinstance(ended[party].app_error, ProtocolError)
+        said = str(ended[party].app_error)
+        assert "'what the server said for the round' is not the same at all parties" in said
+        assert "| lake" in said or "lake |" in said
+
+
 def test_a_result_with_other_tensors_is_refused(tmp_path: Path) -> None:
     def code(app: AppParty, party: str) -> None:
         app.sum_up(Update({"w": app.install(0, START)["w"]}, False, 1))

@@ -20,6 +20,7 @@ from hekat.launch.nvflare.protected.tensors import Tensors, add, copy_of, digest
 
 _METRIC = "hekat/metric/"
 _SAME_MODEL = "the model of the round"
+_TERMS = "what the server said for the round"
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,23 @@ class AppParty:
         self._job, self._party, self._handover = job, party, handover
         self._base: dict[str, Any] = {}
         self._is_training = False
+        self._terms = b""
         self.rounds_done = 0
         self.model: dict[str, Any] | None = None
         """What all parties hold since the last round; None before the first one."""
 
-    def install(self, round_number: int | None, received: Tensors) -> dict[str, Any]:
+    def install(self, round_number: int | None, received: Tensors, terms: bytes = b"") -> dict[str, Any]:
         """The model to train on, as tensors of the app's own. `round_number` counts from 0; None: not told.
 
         In round 0 the server's, which all parties compare. Then the last mean, whatever the server sends; the
-        server's, compared again, where the job lets the server learn the model. Raises ProtocolError for a task that
-        is out of turn, and where parties were sent different models.
+        server's, compared again, where the job lets the server learn the model. `terms` are what else the server said,
+        which parties compare before the round's sum opens. Raises ProtocolError for a task that is out of turn, and
+        where parties were sent different models.
         """
         with self._leaving_on_refusal():
-            return self._install(round_number, received)
+            return self._install(round_number, received, terms)
 
-    def _install(self, round_number: int | None, received: Tensors) -> dict[str, Any]:
+    def _install(self, round_number: int | None, received: Tensors, terms: bytes) -> dict[str, Any]:
         self._check_turn(is_training=False, what="a task to train")
         if self.rounds_done >= self._job.round_count:
             raise self._refuse("a task to train", f"{self._job.round_count} rounds, as the job says", "one more")
@@ -76,7 +79,7 @@ class AppParty:
             self._base = self._servers_model(received)
         else:
             self._base = self.model
-        self._is_training = True
+        self._is_training, self._terms = True, terms
         return copy_of(self._base)
 
     def sum_up(self, update: Update) -> Answer:
@@ -93,7 +96,11 @@ class AppParty:
         self._check_names(update.values)
         state = add(self._base, update.values) if update.is_difference else dict(update.values)
         metrics = self._metrics_of(update)
-        result = self._handover.ask(lambda party: party.aggregate({**state, **metrics}, weight=update.weight))
+        # A server that has the others train on nothing would see this site's update alone in the mean.
+        same = (_TERMS, self._terms)
+        result = self._handover.ask(
+            lambda party: party.aggregate({**state, **metrics}, weight=update.weight, same=same)
+        )
         told = {name.removeprefix(_METRIC): float(result.pop(name)[0]) for name in metrics}
         answer = self._answer(update, result, told)
         self.model = copy_of(result)

@@ -22,6 +22,7 @@ from hekat.errors import InputError
 from hekat.launch.nvflare.order import SERVER
 from hekat.launch.nvflare.protected.app_party import Answer, Update
 from hekat.launch.nvflare.protected.app_process import AppProcess
+from hekat.launch.nvflare.protected.terms import terms_of
 from hekat.launch.nvflare.site_process import site_of, what_to_log
 
 PARTY_ID = "hekat_party"
@@ -84,7 +85,7 @@ class HekatParty(FLComponent):  # type: ignore[misc]
         """The task with the model to train on in the place of the server's."""
         dxo = _dxo_of(shareable, (DataKind.WEIGHTS,), "a task to train")
         app = self._app()
-        dxo.data = app.install(_round_of(shareable), dxo.data)
+        dxo.data = app.install(_round_of(shareable), dxo.data, terms_of(shareable, dxo))
         changed: Shareable = dxo.update_shareable(shareable)
         return changed
 
