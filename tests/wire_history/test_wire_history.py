@@ -17,7 +17,13 @@ from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
-from hekat.protocol.secure_sum.masked.messages import DealersMessage, DealtMessage, IncludedMessage, OutcomeMessage
+from hekat.protocol.secure_sum.masked.messages import (
+    DealersMessage,
+    DealtMessage,
+    IncludedMessage,
+    OpenedMessage,
+    OutcomeMessage,
+)
 from hekat.protocol.vertical_linear.arbiter.messages import (
     HostReadyMessage,
     OpenedLossMessage,
@@ -69,6 +75,7 @@ READERS |= {
         DealtMessage,
         DealersMessage,
         IncludedMessage,
+        OpenedMessage,
         OutcomeMessage,
     )
 }

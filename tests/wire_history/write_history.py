@@ -22,7 +22,13 @@ import numpy.typing as npt
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.protocol.horizontal.messages import ReadyMessage
-from hekat.protocol.secure_sum.masked.messages import DealersMessage, DealtMessage, IncludedMessage, OutcomeMessage
+from hekat.protocol.secure_sum.masked.messages import (
+    DealersMessage,
+    DealtMessage,
+    IncludedMessage,
+    OpenedMessage,
+    OutcomeMessage,
+)
 from hekat.protocol.vertical_linear.arbiter.messages import (
     HostReadyMessage,
     OpenedLossMessage,
@@ -133,7 +139,7 @@ def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
 
 
 def masked_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
-    """As `current_objects`: what is told of a masked upload; of each, version 1 is kept beside it."""
+    """As `current_objects`: what is told of a masked upload; earlier versions are kept beside them."""
     digest, signature = bytes(range(32)), bytes(64)
     dealt = DealtMessage("A16-16", [digest, digest], signature)
     dealers = DealersMessage("A16-16", {"north": [digest]}, {"north": signature})
@@ -144,7 +150,8 @@ def masked_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "dealt-message.v2": ("DealtMessage", lambda: to_bytes(dealt)),
         "dealers-message.v2": ("DealersMessage", lambda: to_bytes(dealers)),
         "included-message.v2": ("IncludedMessage", lambda: to_bytes(included)),
-        "outcome-message.v2": ("OutcomeMessage", lambda: to_bytes(OutcomeMessage(False, ["north"]))),
+        "opened-message.v2": ("OpenedMessage", lambda: to_bytes(OpenedMessage(False, ["north"], signature))),
+        "outcome-message.v3": ("OutcomeMessage", lambda: to_bytes(OutcomeMessage(False, {"north": signature}))),
     }
 
 

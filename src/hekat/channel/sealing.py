@@ -14,6 +14,7 @@ from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
 from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, FINISHED_REASON, DropoutNotice, sign_dropout
+from hekat.channel.message_place import MessagePlace, check_place, describe_message
 from hekat.channel.pair_key import SALT_BYTES, PairKey
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.channel.sealed_message import (
@@ -38,12 +39,15 @@ from hekat.channel.session import (
     session_id_of,
 )
 from hekat.channel.session_key import SessionKey, SessionPublicKey
-from hekat.errors import HekatError, InputError, PartyLostError, PartyStoppedError, SealError
+from hekat.channel.unread import UnreadSteps
+from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError, SealError
 
 HELLO_STEP = "hekat/hello"
 CONFIRM_STEP = "hekat/session-confirmed"
 # Before every purpose that a protocol names: what it signs is never taken for a hello, a message or a ledger.
 PROTOCOL_PURPOSE = "hekat/protocol-statement/1: "
+# What was sent before a message that is here is here as well: nobody waits for it.
+_AT_ONCE_S = 1e-9
 
 
 Measure = Callable[[str], AbstractContextManager[None]]
@@ -85,7 +89,8 @@ class SealedChannel:
 
     `pinned` holds the public party key of every other party, obtained from it directly. `job_digest` is SHA-256 of
     the job. `open_session` comes first, `close` last; a `with` block closes. Messages of a pair of parties are read
-    in the order they were sent: the sequence counts every one, so that none is lost, repeated or moved unnoticed.
+    in the order they were sent: the sequence counts every one, so that none is lost, repeated or moved unnoticed. Where
+    a later message shows that earlier ones of a step of `allow_unread` came and were not read, they are read first.
 
     A run bears the dropout of a party as the channel below does, but a session opens with all parties or not at all. A
     message whose sending failed has used up its number: nothing that was sealed under a number is sealed again.
@@ -125,6 +130,7 @@ class SealedChannel:
         self._session: _Session | None = None
         self._next_sent = dict.fromkeys(self._others, 0)
         self._next_received = dict.fromkeys(self._others, 0)
+        self._unread = {name: UnreadSteps() for name in self._others}
         self.traffic: dict[tuple[str, str], Traffic] = {}
         """By (peer, group of steps), as `group_of`."""
         self._measure = measure
@@ -249,19 +255,64 @@ class SealedChannel:
         """
         check_peer(sender, self.party, self.parties)
         check_step(step)
-        session = self._opened()
-        data = self._receive_counted(sender, step, timeout_s)
+        session, unread = self._opened(), self._unread[sender]
+        kept = unread.next_kept(step)
+        data = self._receive_counted(sender, step, timeout_s) if kept is None else kept
         with self._measure("open"):
-            frame = parse_frame(data)
-            what = f"message of {sender!r} in step {step!r}"
-            check_signer(what, frame.header.signer, self._pinned[sender])
-            if not frame.verify(self._pinned[sender]):
-                raise altered_error(what)
-            self._check_bound(frame, session, sender, step, what)
-            payload = frame.open(session.receiving[sender])
-            session.receiving[sender].advance()
-            self._next_received[sender] += 1
+            frame = self._check_signed(data, sender, step)
+            while self._is_ahead(frame, session, sender) and any(self._read_past(sender, other) for other in unread):
+                pass
+            payload = self._open_frame(frame, session, sender, step)
+            unread.note_read(step)
             return payload
+
+    def allow_unread(self, sender: str, step: str, take: Callable[[bytes], None]) -> None:
+        """From now on messages of `sender` in `step` may stay unread, and none of its later ones is refused for it.
+
+        Such a message is opened and checked as any other, once a later one shows that it came; its payload goes to
+        `take`. Steps are allowed in the order in which the sender comes to them: once a message of one is received,
+        the earlier ones are over. Raises InputError as `receive`.
+        """
+        check_peer(sender, self.party, self.parties)
+        check_step(step)
+        self._unread[sender].allow(step, take)
+
+    def _read_past(self, sender: str, step: str) -> bool:
+        """Whether the next message of `sender` was one in `step`, and was here."""
+        session, unread = self._opened(), self._unread[sender]
+        data = unread.next_kept(step)
+        if data is None:
+            try:
+                data = self._receive_counted(sender, step, _AT_ONCE_S)
+            except ChannelError:
+                return False
+        frame = self._check_signed(data, sender, step)
+        if self._is_ahead(frame, session, sender):
+            unread.keep(step, data)
+            return False
+        unread.take(step, self._open_frame(frame, session, sender, step))
+        return True
+
+    def _check_signed(self, data: bytes, sender: str, step: str) -> SealedFrame:
+        frame, what = parse_frame(data), describe_message(sender, step)
+        check_signer(what, frame.header.signer, self._pinned[sender])
+        if not frame.verify(self._pinned[sender]):
+            raise altered_error(what)
+        return frame
+
+    def _is_ahead(self, frame: SealedFrame, session: _Session, sender: str) -> bool:
+        header = frame.header
+        return header.session_id == session.session_id and header.sequence > self._next_received[sender]
+
+    def _open_frame(self, frame: SealedFrame, session: _Session, sender: str, step: str) -> bytes:
+        here = MessagePlace(
+            session.session_id, self._run_id, self._protocol, step, self._next_received[sender], sender, self.party
+        )
+        check_place(frame.header, here)
+        payload = frame.open(session.receiving[sender])
+        session.receiving[sender].advance()
+        self._next_received[sender] += 1
+        return payload
 
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""
@@ -345,35 +396,6 @@ class SealedChannel:
             for name in self._others
         }
 
-    def _check_bound(self, frame: SealedFrame, session: _Session, sender: str, step: str, what: str) -> None:
-        """Raise SealError unless the signed header belongs exactly here and now."""
-        header = frame.header
-        if header.session_id != session.session_id:
-            raise _misplaced(f"the {what} belongs to another session", "this session's id", "another id")
-        if (header.run_id, header.protocol) != (self._run_id, self._protocol):
-            raise _misplaced(
-                f"the {what} belongs to another run or protocol",
-                f"run {self._run_id!r}, protocol {self._protocol!r}",
-                f"run {header.run_id!r}, protocol {header.protocol!r}",
-            )
-        if header.receiver != self.party:
-            raise _misplaced(
-                f"the {what} was redirected: it is meant for another party", repr(self.party), repr(header.receiver)
-            )
-        if header.sender != sender:
-            raise _misplaced(f"the {what} names another sender than its signer", repr(sender), repr(header.sender))
-        expected = self._next_received[sender]
-        if header.sequence < expected:
-            raise _misplaced(f"the {what} was replayed", f"message {expected} of this pair", f"{header.sequence} again")
-        if header.sequence > expected:
-            raise _misplaced(
-                f"the {what} was reordered, or one before it is missing",
-                f"message {expected} of this pair (they are read in the order they are sent)",
-                f"{header.sequence}",
-            )
-        if header.step != step:
-            raise _misplaced(f"the {what} was made for another step", repr(step), repr(header.step))
-
     @contextmanager
     def _checking_dropouts(self) -> Iterator[None]:
         """Let through what the channel below tells of dropouts, where the parties named for them signed it.
@@ -450,12 +472,3 @@ class SealedChannel:
 def _protocol_purpose(purpose: str) -> str:
     check_name(purpose, "purpose")
     return PROTOCOL_PURPOSE + purpose
-
-
-def _misplaced(what: str, expected: str, got: str) -> SealError:
-    return SealError(
-        what,
-        expected=expected,
-        got=got,
-        cure="start the run again; if it happens again, somebody is between you and the others",
-    )

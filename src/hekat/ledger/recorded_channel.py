@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -98,6 +99,26 @@ class RecordedChannel:
         """
         disclosures = disclosure_of(message_type)
         payload = self.channel.receive(sender, step, timeout_s=timeout_s)
+        return self._record_received(sender, step, message_type, disclosures, payload)
+
+    def allow_unread(self, sender: str, step: str, message_type: type[Any]) -> None:
+        """As `SealedChannel.allow_unread`: what is read past is recorded, and nothing else is done with it.
+
+        A channel that does not seal brings each message by its step, whatever else is unread.
+        """
+
+        disclosures = disclosure_of(message_type)
+
+        def record(payload: bytes) -> None:
+            with suppress(WireError):
+                self._record_received(sender, step, message_type, disclosures, payload)
+
+        if isinstance(self.channel, SealedChannel):
+            self.channel.allow_unread(sender, step, record)
+
+    def _record_received(
+        self, sender: str, step: str, message_type: type[T], disclosures: dict[str, Disclosure], payload: bytes
+    ) -> tuple[T, bytes]:
         try:
             message = from_bytes(payload, message_type)
         except WireError:

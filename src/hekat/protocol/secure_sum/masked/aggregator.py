@@ -21,6 +21,7 @@ from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Le
 from hekat.protocol.secure_sum.masked.message_checks import (
     check_block,
     check_dealt,
+    check_opened,
     check_released,
     check_statement,
     check_upload,
@@ -269,18 +270,18 @@ class MaskedSummation(Summation):
         send_sum(self._roster.parties)
         if ahead is not None:
             self._state_dealers(ahead)
-        opened = self._receive_opened(leg)
+        opened = self._receive_opened(leg, included)
         if ahead is not None:
             self._check_shares(ahead)
             self._ahead = ahead
-        for _ in range(MAX_UPLOADS - 1):
-            failed = [party for party in self._roster.left_of(opened) if not opened[party]]
-            if not failed or not any(opened.values()):
+        for attempt in range(1, MAX_UPLOADS):
+            failed = {party: opened[party].signature for party in self._unopened(opened)}
+            if not failed or not any(message.opened for message in opened.values()):
                 break
             # The others have the sum, and go on with it: no number is used again, nor another sum opened.
             self._tell_outcome(leg, OutcomeMessage(stands=False, again=failed))
             send_sum(failed)
-            opened |= self._receive_opened(leg, failed)
+            opened |= self._receive_opened(leg, included, attempt, failed)
         return self._settle(leg, opened)
 
     def _receive_announced(self, dealing: _Dealing) -> dict[str, UploadMessage]:
@@ -298,9 +299,8 @@ class MaskedSummation(Summation):
     def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
         """Commit to the sum, to every opener, before any member releases."""
         with self._stopwatch.measure("aggregate"):
-            committed = commit_to(
-                accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS)
-            )
+            block_slots = block_values(parameters, BLOCK_SLOTS)
+            committed = commit_to(accumulator, parameters, accumulator.addend_count, block_slots)
         self._roster.send_to_all(leg.name("committed"), committed)
         self._tell_authority(leg.name("committed"), committed)
         return committed.commitment
@@ -431,32 +431,37 @@ class MaskedSummation(Summation):
         for party in self._roster.left_of(parties):
             self._roster.send(party, step, message)
 
-    def _receive_opened(self, leg: Leg, again: Collection[str] | None = None) -> dict[str, bool]:
-        """Whether releases fitted together, by party; `again`: at these, for which members had to release once more."""
+    def _receive_opened(
+        self, leg: Leg, included: IncludedSet, attempt: int = 0, again: Collection[str] | None = None
+    ) -> dict[str, OpenedMessage]:
+        """Whether releases fitted together, by party; `again`: at these, for which members released once more."""
         # Members may have trained meanwhile, and sent their next update.
         waits_s = None if again is None or self._step_timeout_s is None else 3 * self._step_timeout_s
-        opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage, among=again, timeout_s=waits_s)
+        check = check_opened(included, attempt, self._channel.verify)
+        opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage, check, among=again, timeout_s=waits_s)
         for party, message in opened.items():
             wrong = [member for member in self._scheme.members if member in message.wrong_members]
             if wrong:
                 what = f"{party} found a release that does not fit, of {', '.join(wrong)}"
                 self._channel.ledger.note(leg.name("opened"), what, "public")
-        return {party: message.opened for party, message in opened.items()}
+        return opened
 
-    def _settle(self, leg: Leg, opened: dict[str, bool]) -> tuple[str, ...]:
+    def _unopened(self, opened: dict[str, OpenedMessage]) -> tuple[str, ...]:
+        return tuple(party for party in self._roster.left_of(opened) if not opened[party].opened)
+
+    def _settle(self, leg: Leg, opened: dict[str, OpenedMessage]) -> tuple[str, ...]:
         """Tell all parties whether the sum stands; return the parties at which it did not open, where none opened it.
 
         Raises ProtocolError where it opened at some only: those have gone on, and nobody masks anew.
         """
-        unopened = tuple(party for party in self._roster.left_of(opened) if not opened[party])
-        self._tell_outcome(leg, OutcomeMessage(stands=not unopened, again=[]))
-        if unopened and any(opened.values()):
+        unopened = self._unopened(opened)
+        self._tell_outcome(leg, OutcomeMessage(stands=not unopened, again={}))
+        if unopened and any(message.opened for message in opened.values()):
             raise ProtocolError(
                 f"the sum of {leg.step} opens at some parties only",
                 expected=f"releases that fit together at every party, sent {MAX_UPLOADS} times at most",
                 got=f"none that did at {', '.join(unopened)}",
-                cure="the ledgers say whose releases did not fit: find out what runs there, and resume from the last "
-                "checkpoint",
+                cure="the ledgers say whose did not fit: find out what runs there, and resume from the last checkpoint",
             )
         return unopened
 

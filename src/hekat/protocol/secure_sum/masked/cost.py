@@ -202,8 +202,8 @@ def _sum(
     hub, form = settings.aggregator, parameters.form
     bits = whole_bits(form, addend_count)
     begin = message_bytes(SumBeginMessage(list(scheme.members)))
-    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
-    outcome = message_bytes(OutcomeMessage(stands=True, again=[]))
+    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[], signature=b""))
+    outcome = message_bytes(OutcomeMessage(stands=True, again={}))
     for party in settings.parties:
         yield Sent(hub, party, leg.name("sum"), begin)
         for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):

@@ -107,8 +107,8 @@ def _release_again(
     channel: RecordedChannel, settings: SumSettings, run: AuthorityRun, member: Member, leg: Leg
 ) -> None:
     """Send the sum of secrets once more to parties that it did not reach whole."""
+    step = leg.name("outcome")
     for _ in range(MAX_UPLOADS):
-        step = leg.name("outcome")
         outcome = channel.receive(settings.aggregator, step, OutcomeMessage, timeout_s=run.aggregator_timeout_s)
         if not outcome.again:
             return

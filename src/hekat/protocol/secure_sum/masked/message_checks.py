@@ -14,10 +14,12 @@ from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
     DealtMessage,
     MaskedBlockMessage,
+    OpenedMessage,
     ReleasedMessage,
     StatementMessage,
     UploadMessage,
 )
+from hekat.protocol.secure_sum.masked.opening.asking_again import NOT_OPENED_PURPOSE, not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
 from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
 from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer
@@ -110,5 +112,18 @@ def check_released(included: IncludedSet, verify: Verify) -> Callable[[str, Rele
             member, message.signature, RELEASE_PURPOSE, *fields
         ):
             raise InputError("it released for another set", expected="a signature over the stated set", got="another")
+
+    return check
+
+
+def check_opened(included: IncludedSet, attempt: int, verify: Verify) -> Callable[[str, OpenedMessage], None]:
+    """Refuses the word of a party that nothing opened there, without the signature that members ask for."""
+
+    def check(party: str, message: OpenedMessage) -> None:
+        fields = not_opened_fields(included.context, included.digest, attempt)
+        if not message.opened and not verify(party, message.signature, NOT_OPENED_PURPOSE, *fields):
+            raise InputError(
+                "it did not sign that nothing opened", expected="its signature, for members", got="another"
+            )
 
     return check

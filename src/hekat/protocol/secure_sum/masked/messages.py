@@ -221,23 +221,26 @@ class WholeSumBlockMessage:
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
 
 
-@message("horizontal/opened", version=1)
+@message("horizontal/opened", version=2)
 @dataclass(frozen=True)
 class OpenedMessage:
     """Party to aggregator: whether releases fitted together, and members whose did not fit the others'.
 
-    A party whose releases fit and whose sum does not open sends no such message: it ends the run.
+    Where they did not, `signature` is the party's word to members that it asks for them once more; else it is empty. A
+    party whose releases fit and whose sum does not open sends no such message: it ends the run.
     """
 
     opened: bool = public()
     wrong_members: list[str] = public()
+    signature: bytes = public()
 
 
-@message("horizontal/outcome", version=2)
+@message("horizontal/outcome", version=3)
 @dataclass(frozen=True)
 class OutcomeMessage:
-    """Aggregator to each party and authority: the sum stands; or members release once more for the parties in `again`;
-    or, where it names none, the update is to be encrypted anew under another number."""
+    """Aggregator to each party and authority: the sum stands; or members release once more for the parties in `again`,
+    each with its signed word that it asks; or, where it names none, the update is to be encrypted anew under another
+    number."""
 
     stands: bool = public()
-    again: list[str] = public()
+    again: dict[str, bytes] = public()

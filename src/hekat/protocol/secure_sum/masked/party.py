@@ -170,10 +170,10 @@ class MaskedAggregation(PartySide):
             aggregate, failure = self._open(leg, parameters, stream, included, stated)
             if self._ahead is not None:
                 self._opening.check_dealt(self._ahead.leg)
-            for _ in range(MAX_UPLOADS - 1):
+            for attempt in range(1, MAX_UPLOADS):
                 if aggregate is not None or not self._is_released_again(leg):
                     break
-                aggregate, failure = self._open(leg, parameters, stream, included, stated, again=True)
+                aggregate, failure = self._open(leg, parameters, stream, included, stated, attempt)
             if aggregate is not None:
                 # Not awaited: this party goes on, and hears with the next sum that all the others have opened this one.
                 self.defer(partial(self._await_others, leg))
@@ -342,10 +342,11 @@ class MaskedAggregation(PartySide):
         stream: SlotStream,
         included: IncludedSet,
         stated: IncludedMessage,
-        *,
-        again: bool = False,
+        attempt: int = 0,
     ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
         """The aggregate; or None, and why the releases give no sum of secrets: then the sum is left unread.
+
+        `attempt`: how often members were asked to release once more.
 
         Raises AlteredSumError where they do and the sum does not open, already at the first time: whether it opens may
         depend on the updates. The party tells the aggregator of releases that do not fit; of an altered sum the
@@ -357,7 +358,7 @@ class MaskedAggregation(PartySide):
         wrong: list[str] = []
         failure: BoundError | ProtocolError | None = None
         try:
-            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released, again=again)
+            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released, again=attempt > 0)
         except (BoundError, ProtocolError) as error:
             failure = error
         whole = None if self._checking is None else self._checking.receive_whole(leg, parameters, included)
@@ -371,7 +372,8 @@ class MaskedAggregation(PartySide):
             self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
         if failure is not None:
             self._channel.ledger.note(leg.name("sum"), str(failure), "public")
-        self._send(leg.name("opened"), OpenedMessage(opened=aggregate is not None, wrong_members=wrong))
+        signature = b"" if aggregate is not None else self._opening.sign_not_opened(included, attempt)
+        self._send(leg.name("opened"), OpenedMessage(aggregate is not None, wrong, signature))
         return aggregate, failure
 
     def _unmask(

@@ -85,7 +85,7 @@ class Disk:
             BeginMessage: BeginMessage("round-1", 0, ["a"]),
             IncludedMessage: IncludedMessage(bytes(32), "", {}, {}, {}, {}),
             SumBeginMessage: SumBeginMessage([]),
-            OutcomeMessage: OutcomeMessage(stands=True, again=[]),
+            OutcomeMessage: OutcomeMessage(stands=True, again={}),
         }[message_type]
 
 
@@ -203,7 +203,7 @@ class Senders:
             return MaskedBlockMessage(sender.encode() + bytes(self._parameters.form.written_bytes(count) - 1))
         if message_type is StatementMessage:
             return StatementMessage(upload_digest_of(self._digests[sender]), self._salts[sender], b"")
-        return OpenedMessage(opened=True, wrong_members=[])
+        return OpenedMessage(True, [], b"")
 
     def receive_digested(self, sender: str, step: str, message_type: type, timeout_s: float | None = None):
         message = self.receive(sender, step, message_type, timeout_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     ReleaseMessage,
     ShareMessage,
 )
+from hekat.protocol.secure_sum.masked.opening.asking_again import NOT_OPENED_PURPOSE, not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
 from hekat.protocol.secure_sum.masked.opening.field import FieldArray, wipe
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet
@@ -46,6 +47,16 @@ class _Kept:
     shares: dict[str, FieldArray] = field(default_factory=dict, repr=False)
 
 
+@dataclass
+class _Release:
+    """What a member released last, and how often it was asked to do so once more."""
+
+    leg: Leg
+    context: UploadContext
+    message: ReleaseMessage
+    asked_count: int = 0
+
+
 class Member:
     """One role's part in opening: a party of the committee, or the key authority."""
 
@@ -63,7 +74,7 @@ class Member:
         self._stopwatch, self._aggregator_timeout_s = stopwatch, aggregator_timeout_s
         self._participation = participation_of(channel, settings)
         self._own_release = b""
-        self._last_release: tuple[Leg, ReleaseMessage] | None = None
+        self._last_release: _Release | None = None
         self._kept: dict[int, _Kept] = {}
 
     def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> str:
@@ -137,8 +148,8 @@ class Member:
             content = self._scheme.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
         wipe(*kept.shares.values())
         message = ReleaseMessage(statement_digest=included.digest, content=content)
-        self._last_release = leg, message
-        self._send_release(leg, leg.participants)
+        self._last_release = _Release(leg, included.context, message)
+        self._send_release(self._last_release, leg.participants)
         self._own_release = content
         signature = self._channel.sign(RELEASE_PURPOSE, *included.context.upload_fields, included.digest)
         self._channel.send(self._settings.aggregator, leg.name("released"), ReleasedMessage(included.digest, signature))
@@ -147,18 +158,29 @@ class Member:
         """What this member released last, for its own opening."""
         return self._own_release
 
-    def release_again(self, leg: Leg, parties: Collection[str]) -> None:
-        """Send the same bytes once more to any of the `parties` that takes part in this upload."""
-        if self._last_release is not None and self._last_release[0].number == leg.number:
-            self._send_release(leg, [party for party in leg.participants if party in parties])
+    def release_again(self, leg: Leg, asking: Mapping[str, bytes]) -> None:
+        """Send the same bytes once more to each party of this upload that signed that it asks for them now.
 
-    def _send_release(self, leg: Leg, parties: Collection[str]) -> None:
-        assert self._last_release is not None  # released before
+        A party that did not ask reads no second release: others must not have one sent to it in its name.
+        """
+        release = self._last_release
+        if release is None or release.leg.number != leg.number:
+            return
+        fields = not_opened_fields(release.context, release.message.statement_digest, release.asked_count)
+        release.asked_count += 1
+        asked = [party for party in leg.participants if party in asking and party != self._channel.party]
+        signed = [party for party in asked if self._channel.verify(party, asking[party], NOT_OPENED_PURPOSE, *fields)]
+        if unsigned := [party for party in asked if party not in signed]:
+            what = f"not released once more: {', '.join(unsigned)} signed no such request"
+            self._channel.ledger.note(leg.name("outcome"), what, "public")
+        self._send_release(release, signed)
+
+    def _send_release(self, release: _Release, parties: Iterable[str]) -> None:
         for party in parties:
             if party == self._channel.party:
                 continue
             try:
-                self._channel.send(party, leg.name("release"), self._last_release[1])
+                self._channel.send(party, release.leg.name("release"), release.message)
             except PartyLostError:
                 continue  # it needs none any more; the others do
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hekat.errors import (
@@ -23,6 +23,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     ShareMessage,
     StatementMessage,
 )
+from hekat.protocol.secure_sum.masked.opening.asking_again import NOT_OPENED_PURPOSE, not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.included import (
     UPLOAD_PURPOSE,
     IncludedSet,
@@ -165,10 +166,15 @@ class PartyOpening:
         else:
             self._state.note_stated(self._participation.parties_in(leg.step), included)
 
-    def release_again(self, leg: Leg, parties: Collection[str]) -> None:
-        """A member sends its release once more, to parties where releases did not fit together."""
+    def release_again(self, leg: Leg, asking: Mapping[str, bytes]) -> None:
+        """A member sends its release once more, to parties that signed that releases did not fit together there."""
         if self._member is not None:
-            self._member.release_again(leg, parties)
+            self._member.release_again(leg, asking)
+
+    def sign_not_opened(self, included: IncludedSet, attempt: int) -> bytes:
+        """This party's word that releases do not fit together here, after `attempt` earlier ones."""
+        fields = not_opened_fields(included.context, included.digest, attempt)
+        return self._channel.sign(NOT_OPENED_PURPOSE, *fields)
 
     def open(
         self,
@@ -187,6 +193,7 @@ class PartyOpening:
         """
         if not again:
             self._received = {}
+        self._may_release_more_often(leg)
         releases = self._received
         other: list[str] = []
         wait = (
@@ -222,6 +229,15 @@ class PartyOpening:
         with self._stopwatch.measure("open"):
             secret_sum, wrong = self._scheme.open(self._context(leg, parameters), parameters, releases, salts)
         return secret_sum, sorted([*other, *wrong])
+
+    def _may_release_more_often(self, leg: Leg) -> None:
+        """What members send beyond what is read here makes none of their later messages unreadable.
+
+        The aggregator says whose releases a party reads, and how often members are asked for them.
+        """
+        for member in self._scheme.members:
+            if member != self._channel.party:
+                self._channel.allow_unread(member, leg.name("release"), ReleaseMessage)
 
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
         """The error that ends the run where the sum does not open with the secrets' sum; it is noted on disk first."""

@@ -143,7 +143,7 @@ def test_a_sum_that_did_not_open_stands_for_nobody(opening, play, masked_setting
     def changed(to, step, message):
         if isinstance(message, SumBlockMessage):
             return SumBlockMessage(bytes(len(message.written)))
-        return OutcomeMessage(stands=True, again=[]) if isinstance(message, OutcomeMessage) else None
+        return OutcomeMessage(stands=True, again={}) if isinstance(message, OutcomeMessage) else None
 
     rehearsal, watch, error = play(changed, settings=masked_settings(5, opening))
     assert error is not None

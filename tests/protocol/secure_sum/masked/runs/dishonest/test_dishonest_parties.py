@@ -21,8 +21,9 @@ from hekat.protocol.secure_sum.masked.messages import (
     UploadMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.field import PRIME
-from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, upload_fields
+from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
+from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.protocol.secure_sum.masked.opening.share_message import SALT_BYTES, share_digest
 from hekat.protocol.secure_sum.masked.opening.shared import draw_salt
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
@@ -317,15 +318,26 @@ def test_two_parties_that_send_the_same_upload_do_not_stop_the_others(
 
 @pytest.mark.parametrize("always", [False, True])
 def test_a_party_that_says_falsely_that_nothing_opens_is_lost_and_costs_the_others_nothing(
-    always, rehearse_masked, meddle, expect_step
+    always, rehearse_masked, meddle, expect_step, monkeypatch
 ) -> None:
     """It has the sum, as all others have; members release for it once more, and it does not open it a second time."""
     said: list[str] = []
+    opening: list[tuple[PartyOpening, IncludedSet]] = []
+    released = PartyOpening.release
+
+    def keep(self, leg, included):
+        if self._channel.party == "d":
+            opening[:] = [(self, included)]
+        return released(self, leg, included)
+
+    monkeypatch.setattr(PartyOpening, "release", keep)
 
     def outgoing(to, step, message):
         if isinstance(message, OpenedMessage) and (always or not said):
+            (mine, included) = opening[0]
+            signature = mine.sign_not_opened(included, len(said))
             said.append(step)
-            message = OpenedMessage(opened=False, wrong_members=["a", "b", "nobody \x1b[2J"])
+            message = OpenedMessage(False, ["a", "b", "nobody \x1b[2J"], signature)
         return [(step, message)]
 
     rehearsal = rehearse_masked(meddlers={"d": meddle(outgoing)})
@@ -333,6 +345,18 @@ def test_a_party_that_says_falsely_that_nothing_opens_is_lost_and_costs_the_othe
     assert rehearsal.lost_names == ["d"]
     assert "opens here, and not at all parties" in rehearsal.reasons
     assert {state.uploads.next_value for state in rehearsal.upload_states.values()} == {1}
+
+
+@pytest.mark.parametrize("signature", [b"", bytes(64)])
+def test_a_party_that_does_not_sign_that_nothing_opens_is_given_up(signature, play) -> None:
+    def changed(to, step, message):
+        return OpenedMessage(False, [], signature) if isinstance(message, OpenedMessage) else None
+
+    rehearsal, _, error = play(changed, role="d")
+    assert error is None
+    assert rehearsal.lost_names == ["d"]
+    assert "it did not sign that nothing opened" in rehearsal.reasons
+    assert [record.party_count for record in rehearsal.records] == [5]
 
 
 @pytest.mark.parametrize("to", ["abcde", "b"])
