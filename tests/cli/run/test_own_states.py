@@ -77,10 +77,6 @@ def test_a_party_that_was_lost_takes_up_what_it_last_had(five) -> None:
     assert {"south-round-3.npz", "south-round-4.npz", "west-round-4.npz"} <= files
 
 
-def damage_missing(path: Path) -> None:
-    path.unlink()
-
-
 def damage_bytes(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -109,7 +105,6 @@ def damage_names(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (damage_missing, "the file that east alone kept of the run is missing expected: east-round-2.npz"),
         (damage_bytes, "is damaged or was not written by Hekat"),
         (damage_round, "another round"),
         (damage_party, "another party"),
@@ -131,6 +126,85 @@ def test_a_file_that_does_not_fit_is_refused_before_anything_is_written(
     assert answer.code == 2
     assert words in " ".join(answer.err.split())
     assert "cure" in answer.err
+    assert workplace.folders() == [stopped]
+
+
+def killed_as_the_second_round_is_saved(workplace, monkeypatch) -> Path:
+    """The folder of a run that ends as its first party has saved round 2, and no other party its own state of it."""
+    from hekat.launch.horizontal import in_process
+
+    saved: list[str] = []
+    save, save_own = in_process.SharedObserver.save, in_process.SharedObserver.save_own
+
+    def save_first(self, role, own):
+        if own.round == 2:
+            saved.append(role)
+        if own.round < 2 or saved == [role]:
+            save_own(self, role, own)
+
+    def die(self, state):
+        told = save(self, state)
+        if state.rounds_done == 2:
+            raise RuntimeError("rehearsed")
+        return told
+
+    with monkeypatch.context() as patch:
+        patch.setattr(in_process.SharedObserver, "save_own", save_first)
+        patch.setattr(in_process.SharedObserver, "save", die)
+        assert workplace.run().code == 2
+    folder = workplace.folders()[-1]
+    assert saved
+    assert [path.name for path in (folder / "own_states").glob("*-round-2.npz")] == [f"{saved[0]}-round-2.npz"]
+    return folder
+
+
+@pytest.mark.parametrize("algorithm", ["scaffold", "fedavg"])
+def test_a_run_that_is_killed_between_two_parties_saving_goes_on_from_the_round_that_all_have(
+    algorithm, workplace, monkeypatch
+) -> None:
+    use_scaffold(workplace, 4, "error_feedback = true")
+    workplace.edit("job.toml", '"scaffold"', f'"{algorithm}"')
+    killed = killed_as_the_second_round_is_saved(workplace, monkeypatch)
+    resumed = workplace.run("--resume", killed)
+    assert resumed.code == 0, resumed.err
+    again = workplace.folders()[-1]
+    first = next(line for line in map(json.loads, (again / "events.jsonl").open()) if line["event"] == "resumed")
+    assert first["rounds_done"] == 1
+    assert workplace.run().code == 0
+    whole = read_model(workplace.folders()[-1])
+    for name, values in read_model(again).items():
+        assert np.array_equal(whole[name], values), name
+
+
+def test_a_resumed_run_that_is_killed_so_in_its_first_round_goes_on_from_its_own_folder(workplace, monkeypatch) -> None:
+    """The resumed run has the checkpoint that it began with before it saves another."""
+    use_scaffold(workplace, 3)
+    stopped = stopped_run(workplace, monkeypatch, after=1)
+    run = workplace.run
+    with monkeypatch.context() as patch:
+        patch.setattr(workplace, "run", lambda: run("--resume", stopped))
+        killed = killed_as_the_second_round_is_saved(workplace, monkeypatch)
+    assert killed != stopped
+    assert run("--resume", killed).code == 0
+    assert run().code == 0
+    again, whole = map(read_model, workplace.folders()[-2:])
+    for name, values in whole.items():
+        assert np.array_equal(again[name], values), name
+
+
+def test_a_file_that_is_missing_of_both_rounds_is_named(workplace, begin_with, monkeypatch) -> None:
+    def stop() -> None:
+        use_scaffold(workplace)
+        stopped_run(workplace, monkeypatch, after=2)
+
+    begin_with(stop)
+    (stopped,) = workplace.folders()
+    for path in (stopped / "own_states").glob("east-*"):
+        path.unlink()
+    answer = workplace.run("--resume", stopped)
+    assert answer.code == 2
+    words = "the file that east alone kept of the run is missing expected: east-round-2.npz"
+    assert words in " ".join(answer.err.split())
     assert workplace.folders() == [stopped]
 
 

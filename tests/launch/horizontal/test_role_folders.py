@@ -51,6 +51,19 @@ def test_the_run_gets_the_checkpoint_and_the_model_of_the_party_that_came_furthe
     assert not folders.are_left
 
 
+def test_the_checkpoint_before_comes_along_from_that_party(folders, job) -> None:
+    """Another party may have been killed before it saved its own part of the last round."""
+    first, second, *_ = job.settings.parties
+    for party, rounds in ((first, 2), (second, 3)):
+        save(folders, job, party, rounds - 1)
+        folder = folders.folder_of(party)
+        (folder / "checkpoint.npz").rename(folder / "checkpoint.before.npz")
+        save(folders, job, party, rounds)
+    join_role_folders(folders, job)
+    kept = [load_checkpoint(folders.run / f"checkpoint{word}.npz", job.digest).rounds_done for word in ("", ".before")]
+    assert kept == [3, 2]
+
+
 def test_where_one_party_found_that_models_differ_the_run_gets_no_checkpoint_of_another(folders, job) -> None:
     """Another stopped before it could compare, and still has one that all here would go on from."""
     first, second, *_ = job.settings.parties

@@ -14,8 +14,8 @@ from hekat.run.horizontal.trained_model import MODEL_FILE, TENSORS_FILE
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, EARLIER_FILE
 from hekat.state import load_checkpoint
 
-# Every party has these: one of each serves for all.
-_SHARED = (CHECKPOINT_FILE, DIFFERENT_FILE, MODEL_FILE, TENSORS_FILE)
+# Every party has these: one of each serves for all. In this order: the party with the last checkpoint is found by it.
+_SHARED = (EARLIER_FILE, CHECKPOINT_FILE, DIFFERENT_FILE, MODEL_FILE, TENSORS_FILE)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _read(folder: Path, job: Job) -> Furthest:
 
 
 def _join(folders: RoleFolders, job: Job, furthest: Furthest | None, *, keeps_folders: bool = False) -> None:
-    folders.join((*_SHARED, EARLIER_FILE))
+    folders.join(_SHARED)
     with disk_errors_as_state_errors(f"the checkpoint could not be moved into {folders.run}"):
         _take_shared(folders, job, furthest)
     if not keeps_folders:

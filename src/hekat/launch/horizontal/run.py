@@ -26,13 +26,14 @@ from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
+from hekat.run.horizontal.resume import load_common
 from hekat.run.horizontal.role import RoleContext
 from hekat.run.horizontal.trained_model import MODEL_FILE, save_trained_model
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
     DIFFERENT_FILE,
     Resumed,
-    load_resumed,
+    keep_earlier,
     save_state,
     says_models_differ,
     set_checkpoint_aside,
@@ -123,7 +124,7 @@ def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
             cure="check the path; a run that stopped in its first round is begun anew, without --resume",
         )
     model = inputs.make_model(settings.leader).model
-    resumed = load_resumed(path, inputs.job, inputs.tables[settings.leader].features.shape[1], model)
+    resumed = load_common(folder, inputs.job, inputs.tables[settings.leader].features.shape[1], model)
     state = resumed.state
     is_validated = not settings.validation.hold_out or state.validation.final is not None
     # Without its model the comparison of final models is left.
@@ -203,10 +204,10 @@ class _Session:
                 exactness_check=check,
             )
 
-        observer = SharedObserver(
-            on_save=lambda state: save_state(folder / CHECKPOINT_FILE, job, state, self.releases),
-            on_save_own=self._save_own,
-        )
+        observer = SharedObserver(on_save=self._save, on_save_own=self._save_own)
+        if resumed is not None:
+            # So that this folder is whole from the first round on, as the one before it was.
+            observer.save(resumed)
         with open_states(self.inputs, settings, folder) as states:
             phase = Phase(
                 self.inputs,
@@ -232,6 +233,11 @@ class _Session:
     def _note_dropout(self, error: PartyLostError) -> None:
         self.events.write("lost", party=error.party, step=error.step, reason=error.reason)
         self.progress.note_dropout(error.party, error.step, error.reason)
+
+    def _save(self, state: TrainingState) -> None:
+        path = self.directory.path / CHECKPOINT_FILE
+        keep_earlier(path)
+        save_state(path, self.inputs.job, state, self.releases)
 
     def _save_own(self, party: str, kept: OwnState) -> None:
         save_own_state(self.directory.path / OWN_STATE_FOLDER, self.inputs.job, party, kept)

@@ -1,7 +1,8 @@
 """Files of each party's own state from round to round, in the run's folder, readable only by its owner.
 
-A party writes its file once a sum holds its update and before anybody saves that round, so the file a checkpoint asks
-for is always there. The folder keeps the state of the round before too, because a run may stop between the two.
+A party writes its file once a sum holds its update and before it saves that round. Where all parties share a folder,
+another one may save the round first, and the run may stop between the two: so the state of the round before is kept, as
+the checkpoint before is.
 """
 
 from __future__ import annotations
@@ -50,6 +51,18 @@ def save_own_state(folder: Path, job: Job, party: str, own: OwnState) -> None:
         replace_file(numbered_path(folder, party, _WORD, own.round), encode_arrays(_KIND, metadata, arrays))
         for number in numbers_of(folder, party, _WORD)[:-2]:
             numbered_path(folder, party, _WORD, number).unlink()
+
+
+def has_own_states(folder: Path, job: Job, state: TrainingState) -> bool:
+    """Whether every party has saved its own part of `state`, as far as it has one."""
+    if not job.settings.training.keeps_own_state:
+        return True
+    with disk_errors_as_state_errors(f"{folder} cannot be read"):
+        return all(
+            numbered_path(folder, party, _WORD, number).is_file()
+            for party, number in state.last_rounds.items()
+            if number
+        )
 
 
 def load_own_states(

@@ -9,10 +9,12 @@ from pathlib import Path
 from hekat.channel import Channel
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
+from hekat.job.horizontal.job_file import Job
+from hekat.model import Model
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.run.horizontal.load_inputs import HorizontalInputs
-from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states
+from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, has_own_states, load_own_states
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
     DIFFERENT_FILE,
@@ -45,6 +47,20 @@ class ResumedRole:
     state: TrainingState | None = None
     own: OwnState | None = None
     releases: tuple[str, ...] = ()
+
+
+def load_common(folder: Path, job: Job, column_count: int, model: Model) -> Resumed:
+    """The last state, in the folder of all parties, to which each of them has its own part.
+
+    Where the checkpoint before does not help either, the last one's: loading own parts then names what is missing.
+    Raises StateError as `load_resumed`.
+    """
+    last = load_resumed(folder / CHECKPOINT_FILE, job, column_count, model)
+    earlier = folder / EARLIER_FILE
+    if has_own_states(folder / OWN_STATE_FOLDER, job, last.state) or not earlier.is_file():
+        return last
+    before = load_resumed(earlier, job, column_count, model)
+    return before if has_own_states(folder / OWN_STATE_FOLDER, job, before.state) else last
 
 
 def load_stopped(folder: Path, inputs: HorizontalInputs, role: str) -> Stopped:

@@ -24,7 +24,7 @@ from hekat.state.file_format import this_release
 
 CHECKPOINT_FILE = "checkpoint.npz"
 EARLIER_FILE = "checkpoint.before.npz"
-"""The checkpoint before the last, of a role that plays alone: others may not have saved the last one."""
+"""The checkpoint before the last: not all parties may have saved their part of the last one."""
 DIFFERENT_FILE = "checkpoint.different.npz"
 """The checkpoint of a run whose parties ended with different models, which none of them goes on from."""
 

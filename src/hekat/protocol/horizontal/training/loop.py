@@ -111,8 +111,9 @@ class LocalRun:
     """What a training loop needs besides settings and data; the callbacks never see another party's values.
 
     `on_compared` gets the parties with which the final model could not be compared.
-    `save_own` receives what this party alone carries on, once the round's sum holds its update and before any party
-    saves the round; `own` belongs to the round named in `resume_from`.
+    `save_own` receives what this party alone carries on, once the round's sum holds its update and before this party
+    saves the round: another one may have saved it by then, and none the next one. `own` belongs to the round named in
+    `resume_from`.
     """
 
     stopwatch: Stopwatch
