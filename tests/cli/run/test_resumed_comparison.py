@@ -127,3 +127,31 @@ def test_models_that_differed_are_not_compared_again_from_one_checkpoint(protect
     assert answer.code == 2
     assert "ended with different models" in " ".join(answer.err.split())
     assert protected.folders() == [stopped], "nothing was begun"
+
+
+@pytest.mark.parametrize("liar", ["north", "east"])
+def test_one_false_digest_after_a_round_takes_no_more_than_that_round(liar, workplace, monkeypatch) -> None:
+    """It ends the run, as ever; resumed, the round is done again, and the model has the bits of a whole run."""
+    workplace.edit("job.toml", "rounds = 2", "rounds = 4")
+    tell = party_side.tell_round_end
+
+    def tell_falsely(channel, aggregator, step, digest, finished):
+        is_false = channel.party == liar and step == "round-3"
+        tell(channel, aggregator, step, bytes(32) if is_false else digest, finished)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(party_side, "tell_round_end", tell_falsely)
+        answer = workplace.run()
+    assert answer.code == 2
+    words = " ".join(answer.err.split())
+    assert "parties hold different models after round-3" in words
+    assert "saved: checkpoint of round 2" in words
+    (stopped,) = workplace.folders()
+    assert sorted(path.name for path in stopped.glob("checkpoint*")) == ["checkpoint.doubtful.npz", "checkpoint.npz"]
+    answer = workplace.run("--resume", stopped)
+    assert answer.code == 0, answer.err
+    assert workplace.run().code == 0
+    resumed, whole = (tensors_of(folder) for folder in workplace.folders()[1:])
+    assert resumed.keys() == whole.keys()
+    for name, values in whole.items():
+        np.testing.assert_array_equal(resumed[name], values)

@@ -75,6 +75,23 @@ def test_where_one_party_found_that_models_differ_the_run_gets_no_checkpoint_of_
     assert not (folders.run / "model.npz").exists()
 
 
+def test_where_one_party_set_a_round_aside_the_run_gets_the_round_before_of_all(folders, job) -> None:
+    """Another was killed before it heard, and its checkpoint of that round would be the furthest."""
+    first, second, *_ = job.settings.parties
+    for party in (first, second):
+        save(folders, job, party, 2)
+        folder = folders.folder_of(party)
+        (folder / "checkpoint.npz").rename(folder / "checkpoint.before.npz")
+        save(folders, job, party, 3)
+    folder = folders.folder_of(second)
+    (folder / "checkpoint.npz").rename(folder / "checkpoint.doubtful.npz")
+    (folder / "checkpoint.before.npz").rename(folder / "checkpoint.npz")
+    join_role_folders(folders, job)
+    assert load_checkpoint(folders.run / "checkpoint.npz", job.digest).rounds_done == 2
+    assert load_checkpoint(folders.run / "checkpoint.doubtful.npz", job.digest).rounds_done == 3
+    assert not (folders.run / "checkpoint.different.npz").exists()
+
+
 def test_without_a_checkpoint_there_is_nothing_to_take(folders, job) -> None:
     (folders.folder_of(job.settings.parties[0]) / "checkpoint.npz").write_text("damaged")
     assert find_furthest(folders, job) is None

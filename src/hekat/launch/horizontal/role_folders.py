@@ -10,6 +10,7 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.launch.local.role_folders import RoleFolders
+from hekat.run.horizontal.different_models import round_set_aside, set_round_aside
 from hekat.run.horizontal.trained_model import MODEL_FILE, TENSORS_FILE
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, EARLIER_FILE
 from hekat.state import load_checkpoint
@@ -39,6 +40,7 @@ def join_role_folders(folders: RoleFolders, job: Job) -> None:
     Raises StateError where processes still play.
     """
     with folders.held():
+        _leave_out_round_in_doubt(folders, job)
         found, refusals = _read_checkpoints(folders, job)
         _join(folders, job, max(found, key=_reach, default=None), keeps_folders=bool(refusals and not found))
 
@@ -53,10 +55,19 @@ def recover_role_folders(folders: RoleFolders, job: Job) -> None:
         return
     with folders.held():
         folders.check_found()
+        _leave_out_round_in_doubt(folders, job)
         found, refusals = _read_checkpoints(folders, job)
         if refusals and not found:
             raise refusals[0]
         _join(folders, job, max(found, key=_reach, default=None))
+
+
+def _leave_out_round_in_doubt(folders: RoleFolders, job: Job) -> None:
+    """Where one party set the checkpoint of a round aside, do so for all: another may have stopped before it heard."""
+    places = [folders.run, *(folders.folder_of(party) for party in job.settings.parties)]
+    numbers = [number for place in places if (number := round_set_aside(place, job)) is not None]
+    for place in places if numbers else ():
+        set_round_aside(place, job, min(numbers))
 
 
 def _reach(one: Furthest) -> tuple[int, bool]:

@@ -24,6 +24,7 @@ from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.run.horizontal.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.run.horizontal.resume import load_common
@@ -35,8 +36,6 @@ from hekat.run.horizontal.training_state_file import (
     Resumed,
     keep_earlier,
     save_state,
-    says_models_differ,
-    set_checkpoint_aside,
 )
 from hekat.run.horizontal.upload_states import (
     check_upload_states,
@@ -226,9 +225,9 @@ class _Session:
             try:
                 return phase.play(self._note_dropout)
             except PartyStoppedError as error:
-                if says_models_differ(error):
-                    set_checkpoint_aside(folder)
-                raise
+                if not says_models_differ(error):
+                    raise
+                raise error.with_saved(set_checkpoints_aside(folder, job, error)) from error.__cause__
 
     def _note_dropout(self, error: PartyLostError) -> None:
         self.events.write("lost", party=error.party, step=error.step, reason=error.reason)

@@ -9,6 +9,7 @@ from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.run.horizontal.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
@@ -20,8 +21,6 @@ from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
     keep_earlier,
     save_state,
-    says_models_differ,
-    set_checkpoint_aside,
 )
 from hekat.run.horizontal.upload_states import keep_states_in, open_states, roles_without_own_folder
 from hekat.run.progress import Progress
@@ -108,12 +107,12 @@ def run_horizontal_role(
                 state = played.play(place.channel)
             except PartyStoppedError as error:
                 if says_models_differ(error):
-                    set_checkpoint_aside(folder.path)
-                    raise
+                    left = set_checkpoints_aside(folder.path, job, error)
+                    raise error.with_saved(left) from error.__cause__
                 # What lies here counts, whatever the party that stopped had saved.
                 raise error.with_saved(observer.saved or error.saved) from error.__cause__
             except ModelsDifferError:
-                set_checkpoint_aside(folder.path)
+                set_checkpoints_aside(folder.path, job, None)
                 raise
             except BaseException as error:
                 raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from hekat.disk_errors import disk_errors_as_state_errors
-from hekat.errors import ModelsDifferError, PartyStoppedError, StateError
+from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
 from hekat.protocol.horizontal.training.loop import TrainingState
@@ -27,6 +27,8 @@ EARLIER_FILE = "checkpoint.before.npz"
 """The checkpoint before the last: not all parties may have saved their part of the last one."""
 DIFFERENT_FILE = "checkpoint.different.npz"
 """The checkpoint of a run whose parties ended with different models, which none of them goes on from."""
+DOUBTFUL_FILE = "checkpoint.doubtful.npz"
+"""The checkpoint of a round after which parties said that their models differ; they go on from the one before."""
 
 T = TypeVar("T")
 
@@ -75,23 +77,6 @@ def keep_earlier(path: Path) -> None:
             fresh.unlink(missing_ok=True)
             fresh.hardlink_to(path)
             fresh.replace(earlier)
-
-
-def says_models_differ(error: PartyStoppedError) -> bool:
-    """Whether a role, this one or one that signed it, ended the run because parties ended with different models.
-
-    Unsigned, it is a relay's word: whoever believed it would let a relay take the checkpoint of any run.
-    """
-    is_signed = error.notice is not None and error.told_reason == ModelsDifferError.__name__
-    return is_signed or isinstance(error.__cause__, ModelsDifferError)
-
-
-def set_checkpoint_aside(run_folder: Path) -> None:
-    """Leave no checkpoint to go on from where parties ended with different models: this one is of one of them."""
-    path = run_folder / CHECKPOINT_FILE
-    with disk_errors_as_state_errors(f"{path} could not be set aside, and must not be resumed"):
-        if path.exists():
-            path.rename(run_folder / DIFFERENT_FILE)
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,13 @@ def serve_round_end(roster: Roster, step: str) -> bool:
         groups.setdefault((end.model_digest, end.finished), []).append(party)
     if len(groups) > 1:
         described = " | ".join(", ".join(group) for group in groups.values())
-        # Parties do not await the answer before they save: what they saved after this step is not to be gone on from.
+        # Parties do not await the answer before they save: what they saved after this step is in doubt, no earlier one.
         raise ModelsDifferError(
             f"parties hold different models after {step}",
             expected="one model at all parties",
             got=f"{len(groups)} different ones: {described}",
-            cure="run the same release and job file everywhere, and begin anew; compare the parties' ledgers, "
-            "which hold the digests of every sum that came",
+            cure="find out what runs at these parties: their ledgers hold the digests of every sum that came. Then "
+            "resume from the round before, or begin anew",
         )
     roster.send_to_all(f"{step}/agreed", RoundAgreedMessage(party_count=len(ends)))
     return next(iter(ends.values())).finished
