@@ -44,9 +44,11 @@ def run_until(apart: RolesApart, step: bytes, at: str = "server") -> RunOrder:
     return order
 
 
-def resume(apart: RolesApart, order: RunOrder) -> tuple[RunOrder, dict[str, BaseException | None]]:
+def resume(
+    apart: RolesApart, order: RunOrder, engine: FakeEngine | None = None
+) -> tuple[RunOrder, dict[str, BaseException | None]]:
     again = make_order(apart.together / "job.toml", resume=order.run_id)
-    return again, play_all(apart, again, FakeEngine())
+    return again, play_all(apart, again, engine or FakeEngine())
 
 
 def model_of(apart: RolesApart, party: str, order: RunOrder) -> dict[str, np.ndarray]:
@@ -82,6 +84,19 @@ def test_a_resumed_run_has_the_same_bits(tmp_path: Path, unbroken: dict[str, np.
             np.testing.assert_array_equal(model[name], values)
         told = (runs_of(apart, party) / again.run_id / "events.jsonl").read_text()
         assert f'"rounds_done": {1 if one_is_behind else 2}' in told
+
+
+def test_a_resumed_run_that_stops_before_it_saves_a_round_is_resumed_from_its_own_folder(
+    tmp_path: Path, unbroken: dict[str, np.ndarray]
+) -> None:
+    apart = clinics(tmp_path, 3, COMMITTEE, rounds=3)
+    second, ended = resume(apart, run_until(apart, SAVED_TWO), stopped_in(rb"round-3/upload-\d+/dealt", "server"))
+    assert all(isinstance(error, HekatError) for error in ended.values()), ended
+    assert all(checkpoint_of(apart, party, second).is_file() for party in PARTIES)
+    third, ended = resume(apart, second)
+    assert ended == dict.fromkeys(apart.roles)
+    for name, values in unbroken.items():
+        np.testing.assert_array_equal(model_of(apart, "east", third)[name], values)
 
 
 def test_a_site_without_its_checkpoint_says_so_and_sends_nothing(tmp_path: Path) -> None:

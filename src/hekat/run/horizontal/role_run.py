@@ -81,6 +81,9 @@ def run_horizontal_role(
             folder.events.write("resumed", run=resumed.folder.name, rounds_done=resumed.point.number)
             if resumed.own is not None:
                 observer.save_own(role, resumed.own)
+            if resumed.state is not None:
+                # Else a party that is stopped before it saves a round would leave nothing, and others would.
+                observer.save(resumed.state)
         with open_states(inputs, job.settings, folder.path) as states:
             played = HorizontalRole(
                 RoleContext(
