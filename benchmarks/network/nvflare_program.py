@@ -23,16 +23,16 @@ def main(place: Path, way: str) -> None:
     from network.round_watch import RoundWatch
 
     asked = json.loads((place / "asked.json").read_text())
-    recipe, pattern = _recipes()[way](place, asked)
+    recipe, pattern, played = _recipes()[way](place, asked)
     sites = asked["sites"]
     with RoundWatch(place, pattern.format(site=sites[0])) as watch:
         start = time.time()
         recipe.run(SimEnv(clients=sites, workspace_root=str(place / "workspace")))
         seconds = time.time() - start
     told = {"seconds": seconds, "ends": watch.told()}
-    if way == "job":
-        told["outcomes"] = {role: one.outcome for role, one in recipe.outcomes().items()}
-        told["run_id"] = recipe.run_id
+    if played is not None:
+        told["outcomes"] = {role: one.outcome for role, one in played.outcomes().items()}
+        told["run_id"] = played.run_id
     (place / "told.json").write_text(json.dumps(told))
 
 
@@ -40,7 +40,8 @@ def _recipes() -> dict[str, Any]:
     return {"plain": _plain, "protected": _protected, "job": _job}
 
 
-def _plain(place: Path, asked: dict[str, Any]) -> tuple[Any, str]:
+def _plain(place: Path, asked: dict[str, Any]) -> tuple[Any, str, None]:
+    """(the recipe, where a site notes its rounds, what tells how Hekat's roles ended)."""
     from nvflare.app_common.np.recipes.fedavg import NumpyFedAvgRecipe
 
     recipe = NumpyFedAvgRecipe(
@@ -51,21 +52,21 @@ def _plain(place: Path, asked: dict[str, Any]) -> tuple[Any, str]:
         train_script=str(BENCHMARKS / "network" / "nvflare_client.py"),
         train_args=f"{BENCHMARKS} {place} {asked['hidden']} {asked['batch_rows']} {asked['learning_rate']}",
     )
-    return recipe, "{site}.rounds"
+    return recipe, "{site}.rounds", None
 
 
-def _protected(place: Path, asked: dict[str, Any]) -> tuple[Any, str]:
+def _protected(place: Path, asked: dict[str, Any]) -> tuple[Any, str, Any]:
     import hekat.nvflare
 
-    recipe, pattern = _plain(place, asked)
-    made = hekat.nvflare.protect(recipe, parties=asked["sites"])
-    return made or recipe, pattern
+    recipe, pattern, _ = _plain(place, asked)
+    return recipe, pattern, hekat.nvflare.protect(recipe, parties=asked["sites"], runs=place / "runs")
 
 
-def _job(place: Path, asked: dict[str, Any]) -> tuple[Any, str]:
+def _job(place: Path, asked: dict[str, Any]) -> tuple[Any, str, Any]:
     from hekat.nvflare import HekatRecipe
 
-    return HekatRecipe(place / "job.toml", runs=place / "runs"), "runs/{site}/*/events.jsonl"
+    recipe = HekatRecipe(place / "job.toml", runs=place / "runs")
+    return recipe, "runs/{site}/*/events.jsonl", recipe
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from nvflare.apis.fl_constant import FLContextKey, ReturnCode
 from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.app_common.aggregators.model_aggregator import ModelAggregator
+from nvflare.app_common.app_constant import AppConstants
 from nvflare.app_common.filters.svt_privacy import SVTPrivacy
 from nvflare.app_common.np.recipes.fedavg import NumpyFedAvgRecipe
 from nvflare.recipe.sim_env import SimEnv
@@ -27,6 +28,7 @@ from tests.launch.nvflare.protected.apps import PARTIES, Sites
 from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.launch.nvflare.protected.app_party import Answer, Update
 from hekat.launch.nvflare.protected.components import PARTY_ID, HekatAggregator, HekatParty, SumUpdate
+from hekat.launch.nvflare.protected.lean_filters import SHAPES_ID, SendModelOnce, SpreadZeros
 from hekat.nvflare import protect
 
 SECRET = "4.75"
@@ -100,6 +102,35 @@ def test_a_failed_task_sends_its_code_alone() -> None:
     failed = make_reply(ReturnCode.EXECUTION_RESULT_ERROR)
     failed["beside"] = SECRET
     assert SECRET not in repr(dict(pass_filter(a_party(_App()), failed)))
+
+
+def test_the_model_goes_to_sites_once_and_the_servers_workflow_gets_zeros_of_its_shapes() -> None:
+    """A workflow that persists a PyTorch model refuses other shapes."""
+    aggregator, context = HekatAggregator({}), FLContext()
+    context.get_engine = lambda: SimpleNamespace(get_component={SHAPES_ID: aggregator}.__getitem__)
+    model = {"w": np.full((2, 3), 4.75, np.float32), "steps": np.array(7)}
+
+    def task(round_number: int) -> DXO:
+        sent = DXO(DataKind.WEIGHTS, data=dict(model)).to_shareable()
+        sent.set_header(AppConstants.CURRENT_ROUND, round_number)
+        return from_shareable(SendModelOnce().process(sent, context))
+
+    for _ in PARTIES:
+        assert task(0).data == model
+    again = task(1).data
+    assert {name: (value.shape, value.dtype, float(value[0])) for name, value in again.items()} == {
+        "w": ((1,), np.float32, 0.0),
+        "steps": ((1,), np.int64, 0.0),
+    }
+    assert model["w"][0, 0] == 4.75
+    result = DXO(DataKind.WEIGHT_DIFF, data=again, meta={"n": 1}).to_shareable()
+    spread = from_shareable(SpreadZeros().process(result, context))
+    assert (spread.data_kind, spread.meta) == (DataKind.WEIGHT_DIFF, {"n": 1})
+    for name, value in model.items():
+        np.testing.assert_array_equal(spread.data[name], np.zeros_like(value))
+        assert spread.data[name].dtype == value.dtype
+    failed = make_reply(ReturnCode.EXECUTION_EXCEPTION)
+    assert SpreadZeros().process(failed, context) is failed
 
 
 def after(event: str, party: HekatParty, result: Shareable, task: str) -> Shareable:

@@ -16,7 +16,7 @@ import numpy as np
 from hekat.errors import InputError, ProtocolError
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.launch.nvflare.protected.handover import Handover
-from hekat.launch.nvflare.protected.tensors import Tensors, add, copy_of, digest_of, floats_of, subtract, zeros_like
+from hekat.launch.nvflare.protected.tensors import Tensors, add, copy_of, digest_of, floats_of, subtract, zero_each
 
 _METRIC = "hekat/metric/"
 _SAME_MODEL = "the model of the round"
@@ -135,7 +135,7 @@ class AppParty:
 
     def _answer(self, update: Update, result: dict[str, Any], metrics: dict[str, float]) -> Answer:
         if not self._job.server_learns_model:
-            return Answer(zeros_like(update.values))
+            return Answer(zero_each(update.values))
         # Integers are each party's own, and counts of rows among them: the server has back what it sent.
         floats = floats_of(result, self._party)
         whole = {name: floats.get(name, value) for name, value in copy_of(self._base).items()}

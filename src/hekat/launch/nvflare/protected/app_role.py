@@ -39,7 +39,7 @@ from hekat.wire import Disclosure
 
 COSTS_FILE = "costs.json"
 SERVER_LEARNS = "the engine's server is given the mean of every round, and of every metric: the site allows it"
-SERVER_LEARNS_NOT = "the engine's server is given zeros of the model's shapes, and no metric"
+SERVER_LEARNS_NOT = "the engine's server is given a zero for each tensor, and no metric"
 
 
 @dataclass(frozen=True)

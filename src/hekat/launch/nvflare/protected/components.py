@@ -35,6 +35,7 @@ class HekatAggregator(FLComponent):  # type: ignore[misc]
     def __init__(self, order: dict[str, object]) -> None:
         super().__init__()
         self.order = order
+        self.model_shapes: dict[str, tuple[int, ...]] = {}
         self._process: AppProcess | None = None
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:

@@ -21,6 +21,7 @@ from hekat.launch.nvflare.one_machine import OneMachine
 from hekat.launch.nvflare.order import SERVER, RunOrder
 from hekat.launch.nvflare.protected.check_recipe import check_recipe, client_apps, find_controller
 from hekat.launch.nvflare.protected.components import PARTY_ID, HekatAggregator, HekatParty, InstallModel, SumUpdate
+from hekat.launch.nvflare.protected.lean_filters import SHAPES_ID, SendModelOnce, SpreadZeros
 from hekat.launch.outcome import RunOutcome
 from hekat.state import new_run_id
 from hekat.toml_text import toml_key
@@ -43,8 +44,8 @@ def protect(
 ) -> ProtectedApp:
     """Have the updates of the recipe's app averaged under encryption; its script stays as it is. Call it last.
 
-    The server is given zeros of the model's shapes, with weight 1 and without metrics; the final model is written at
-    every site. With `server_learns_model` the server is given the mean of every round, and of every metric.
+    The server is given a zero for each tensor, with weight 1 and without metrics; the final model is written at every
+    site. With `server_learns_model` the server is given the mean of every round, and of every metric.
 
     Args:
         recipe: a FedAvg recipe with NumPy or PyTorch.
@@ -141,8 +142,11 @@ class ProtectedApp:
         recipe._job.set_app_packages(["hekat"])
         # A site that failed is the protection's matter: it bears some, and ends the run for all where it does not.
         controller._ignore_result_error = True
-        recipe._job.to_server(HekatAggregator(self._arguments), id="hekat_aggregator")
+        recipe._job.to_server(HekatAggregator(self._arguments), id=SHAPES_ID)
         task = controller.task_name
+        if not self._job.server_learns_model:
+            recipe.add_server_output_filter(SendModelOnce(), tasks=[task])
+            recipe.add_server_input_filter(SpreadZeros(), tasks=[task])
         for app in client_apps(recipe).values():
             for executor in app.executors:
                 executor.tasks = [task]

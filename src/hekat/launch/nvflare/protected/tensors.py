@@ -1,4 +1,4 @@
-"""NumPy arrays and torch tensors of an app's model by name: copies, sums with a difference, zeros, a digest."""
+"""NumPy arrays and torch tensors of an app's model by name: copies, sums with a difference, a zero each, a digest."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def copy_of(tensors: Tensors) -> dict[str, Any]:
     return {name: value.clone() if _is_torch(value) else np.array(value, copy=True) for name, value in tensors.items()}
 
 
-def zeros_like(tensors: Tensors) -> dict[str, Any]:
-    """The same names, kinds, shapes and dtypes, and nothing of the values."""
-    return {
-        name: value.new_zeros(value.shape) if _is_torch(value) else np.zeros(np.shape(value), np.asarray(value).dtype)
-        for name, value in tensors.items()
-    }
+def zero_each(tensors: Tensors) -> dict[str, Any]:
+    """The same names, kinds and dtypes, with a single zero in each, and nothing of the values."""
+    return {name: zeros_of(value, (1,)) for name, value in tensors.items()}
+
+
+def zeros_of(value: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of the kind and dtype of `value`."""
+    return value.new_zeros(shape) if _is_torch(value) else np.zeros(shape, np.asarray(value).dtype)
 
 
 def add(tensors: Tensors, difference: Tensors) -> dict[str, Any]:
