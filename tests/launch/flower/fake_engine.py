@@ -38,8 +38,7 @@ class FakeEngine:
         desk = run.desk
         if one.needs_start and one.work == TRAIN:
             desk.give_start(first_state())
-        run.lose(one.lost)
-        taken = run.exchange(one.parcels, LIMIT_S)
+        taken = run.exchange(one.parcels, LIMIT_S, one.lost)
         did = ""
         if one.work == TRAIN and desk.wanted == one.round:
             self.work.append((one.party, TRAIN, one.round))

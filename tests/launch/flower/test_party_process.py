@@ -8,7 +8,7 @@ import stat
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from tests.launch.flower.loop_sites import LIMIT_S, TERMS, LoopSites, first_state, make_sites
 
+from hekat.channel.mailbox import MailboxChannel
 from hekat.errors import ChannelError, HekatError, InputError, PolicyError, StateError, WireError
 from hekat.job.approvals import revoke
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
@@ -280,16 +281,9 @@ def _stop_within_the_frame(connection: socket.socket, is_over: threading.Event) 
     is_over.wait(LIMIT_S)
 
 
-def _drip(connection: socket.socket, is_over: threading.Event) -> None:
-    """Each byte would begin a time limit of the connection's own anew."""
-    connection.sendall(struct.pack("<IQ", 10, 1 << 34))
-    with suppress(OSError):
-        while not is_over.is_set():
-            connection.sendall(b"1")
-
-
-@pytest.mark.parametrize("behave", [_say_nothing, _stop_within_the_frame, _drip])
+@pytest.mark.parametrize("behave", [_say_nothing, _stop_within_the_frame])
 def test_a_connection_that_hangs_holds_up_the_next_one_for_a_stated_time(sites: LoopSites, behave: Any) -> None:
+    """One that always has more to send: tests/launch/local/test_frames.py."""
     with serving(sites, call_within_s=0.2) as (path, _), socket.socket(socket.AF_UNIX) as hanging:
         hanging.connect(str(path))
         is_over = threading.Event()
@@ -304,6 +298,22 @@ def test_a_connection_that_hangs_holds_up_the_next_one_for_a_stated_time(sites: 
         finally:
             is_over.set()
             thread.join(LIMIT_S)
+
+
+@pytest.mark.parametrize("step", ["receive_frame", "send_frame"])
+def test_a_call_for_which_memory_is_short_ends_its_connection_alone(
+    sites: LoopSites, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def short(*_: object) -> None:
+        raise MemoryError
+
+    run_id = new_run_id()
+    with serving(sites) as (path, _):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"hekat.launch.flower.party_process.{step}", short)
+            with pytest.raises(ChannelError, match="does not answer"):
+                courier(sites, path, run_id).exchange()
+        assert courier(sites, path, run_id).exchange().party == "north"
 
 
 @pytest.mark.parametrize("parcel", [["lake", 1 << 40], ["lake", "text"], [7, b"1"], ["lake"], "lake"])
@@ -336,6 +346,18 @@ def test_who_is_lost_is_no_role_that_the_job_does_not_have(sites: LoopSites) -> 
     with serving(sites) as (path, _):
         lost = ["north", "aggregator", "stranger", ""]
         assert not courier(sites, path, new_run_id(), lost=lost).exchange(first_state()).is_over
+
+
+def test_what_a_lost_party_sent_comes_before_the_news_of_its_loss(
+    sites: LoopSites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one message: a role that waits for these parcels would give the party up before it has looked at them."""
+    came: list[object] = []
+    monkeypatch.setattr(MailboxChannel, "accept", lambda _, parcel: came.append(parcel))
+    monkeypatch.setattr(MailboxChannel, "note_out_of_reach", lambda _, peer: came.append(peer))
+    with serving(sites) as (path, _):
+        courier(sites, path, new_run_id(), lost=["lake"], parcels=[b"1", b"2"]).exchange(first_state())
+        assert came == [b"1", b"2", "lake"]
 
 
 def test_parcels_that_are_noise_change_nothing(sites: LoopSites) -> None:

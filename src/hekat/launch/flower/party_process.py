@@ -96,16 +96,15 @@ class PartyProcess:
         """One courier's call. Nothing that comes at the socket ends more than its connection."""
         try:
             frame = receive_frame(connection, self._call_within_s)
-        except HekatError:
+        except (HekatError, MemoryError):  # a call may be larger than the memory that is left
             return
         connection.settimeout(self._call_within_s)
         try:
             answer = self._answer(Call.from_frame(frame))
         except Exception as error:
             answer = self._refuse(error)
-        with suppress(
-            HekatError
-        ):  # the courier has gone; what it took is lost, and the engine's server loses the party
+        # The courier has gone; what it took is lost, and the engine's server loses the party.
+        with suppress(HekatError, MemoryError):
             header, payload = answer.to_frame()
             send_frame(connection, header, payload)
             self._is_told = self._is_told or answer.is_over
@@ -134,8 +133,7 @@ class PartyProcess:
             run.desk.give_update(call.round, call.arrays, call.weight, call.terms)
         elif call.asks == EXCHANGE and call.arrays is not None:
             run.desk.give_start(call.arrays)
-        run.lose(call.lost)
-        taken = run.exchange(parcels, self._loop.job.timeout_s)
+        taken = run.exchange(parcels, self._loop.job.timeout_s, call.lost)
         return self._stand(run, taken, with_model=call.asks == EXCHANGE)
 
     def _stand(self, run: PartyRun, taken: Sequence[Addressed] = (), *, with_model: bool = False) -> Answer:

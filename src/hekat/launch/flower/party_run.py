@@ -64,17 +64,14 @@ class PartyRun:
         """Begin to play."""
         self._role.start()
 
-    def exchange(self, parcels: Iterable[bytes], within_s: float) -> list[Addressed]:
+    def exchange(self, parcels: Iterable[bytes], within_s: float, lost: Iterable[str] = ()) -> list[Addressed]:
         """Bring what others sent; what the role sent once it waits for more. Shorter waits than it takes lose nothing:
-        the next courier takes what is left."""
+        the next courier takes what is left. `lost` are parties that the engine's server reaches no more."""
         self._role.bring(parcels)
+        # Only now: what a lost party sent before still counts.
+        self._lose(lost)
         self._role.settle(within_s)
         return self._role.take()
-
-    def lose(self, roles: Iterable[str]) -> None:
-        """The engine's server says that it reaches these no more: this party waits for them no longer."""
-        for role in set(roles) & set(self._loop.job.settings.parties) - {self._loop.role}:
-            self._role.channel.note_out_of_reach(role)
 
     def note_metrics(self, kind: str, round_number: int, metrics: Mapping[str, float]) -> None:
         """Write what the engine's code measured here; it stays here. Raises StateError."""
@@ -86,6 +83,11 @@ class PartyRun:
             self.desk.fail("the party's process was ended")
         self._role.abandon(within_s)
         self._metrics.close()
+
+    def _lose(self, roles: Iterable[str]) -> None:
+        """This party waits for these no longer."""
+        for role in set(roles) & set(self._loop.job.settings.parties) - {self._loop.role}:
+            self._role.channel.note_out_of_reach(role)
 
     def _play(self, channel: MailboxChannel) -> None:
         loop, job = self._loop, self._loop.job

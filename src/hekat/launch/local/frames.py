@@ -25,7 +25,6 @@ from hekat.errors import ChannelError
 MAX_HEADER_BYTES = 1 << 20
 MAX_PAYLOAD_BYTES = 1 << 34
 _LENGTHS = struct.Struct("<IQ")
-_SHORTEST_WAIT_S = 1e-3  # zero would not wait at all
 ALIVE = {"alive": True}
 """The header of what a role says between its calls, which asks for nothing: that its process goes on."""
 
@@ -98,7 +97,7 @@ def _receive_exactly(connection: socket.socket, byte_count: int, ends_at: float)
         try:
             if ends_at < math.inf:
                 # By itself each part that comes would begin the connection's time limit anew.
-                connection.settimeout(max(ends_at - time.monotonic(), _SHORTEST_WAIT_S))
+                connection.settimeout(_left_s(ends_at))
             part = connection.recv(min(byte_count - len(received), 1 << 20))
         except OSError as error:
             raise _broken(error) from error
@@ -106,6 +105,14 @@ def _receive_exactly(connection: socket.socket, byte_count: int, ends_at: float)
             raise _ended()
         received += part
     return bytes(received)
+
+
+def _left_s(ends_at: float) -> float:
+    """Also an end that always has more to send is refused once the time is up: a wait of 0 would still receive it."""
+    left_s = ends_at - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError
+    return left_s
 
 
 def _broken(error: OSError) -> ChannelError:
