@@ -53,6 +53,65 @@ def test_a_statistic_moves_by_itself(algorithm) -> None:
     assert START["w"][0] == 2.0
 
 
+class WithoutAxes(RunningMean):
+    """The same numbers as tensors without axes, as a module's single factor or running scale is."""
+
+    @property
+    def parameter_shapes(self):
+        return {"mean": (), "w": ()}
+
+    def loss(self, params, X, y):
+        return float(params["w"] ** 2 / 2)
+
+    def loss_and_gradient(self, params, X, y):
+        return self.loss(params, X, y), {"mean": np.asarray(0.1 * (params["mean"] - X.mean())), "w": params["w"]}
+
+
+@pytest.mark.parametrize("batch_rows", [6, 3, 2])
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold"])
+def test_tensors_without_axes_move_as_those_of_one_number(algorithm, batch_rows) -> None:
+    settings = TrainingSettings(algorithm=algorithm, batch_rows=batch_rows, learning_rate=0.25)
+    updates = []
+    for model, shape in ((RunningMean(), (1,)), (WithoutAxes(), ())):
+        start = {name: values.reshape(shape) for name, values in START.items()}
+        correction = {"w": np.full(shape, 0.4)} if algorithm == "scaffold" else None
+        work = local_update(
+            model, start, ROWS, np.zeros(6), settings, np.random.default_rng(0), trained=TRAINED, correction=correction
+        )
+        assert work.step_count == 6 // batch_rows
+        assert {values.shape for values in work.update.values()} == {shape}
+        assert start["mean"] == 1.0
+        assert start["w"] == 2.0
+        updates.append({name: float(values.reshape(())) for name, values in work.update.items()})
+    assert updates[0] == updates[1]
+
+
+@pytest.mark.parametrize("batch_rows", [6, 3])
+def test_a_modules_tensors_without_axes_are_trained(batch_rows) -> None:
+    torch = pytest.importorskip("torch", reason="needs hekat[torch]")
+    from hekat.model.torch_model import TorchModel
+
+    class Scaled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = torch.nn.Parameter(torch.tensor(2.0))
+            self.register_buffer("seen", torch.tensor(1.0))
+
+        def forward(self, rows):
+            if self.training:
+                self.seen += 0.5 * (rows.mean() - self.seen)
+            return self.factor * rows
+
+    model = TorchModel("scaled", Scaled, column_count=1, class_count=None)
+    start, trained = model.init(0), TrainedTensors.of(model)
+    settings = TrainingSettings(algorithm="fedavg", batch_rows=batch_rows, learning_rate=0.01)
+    rng = np.random.default_rng(0)
+    update = local_update(model, start, ROWS, np.zeros(6), settings, rng, trained=trained).update
+    assert {name: values.shape for name, values in update.items()} == {"factor": (), "seen": ()}
+    assert update["factor"] < 0
+    assert 1.0 + update["seen"] == pytest.approx(5.0 - 4.0 * 0.5 ** (6 // batch_rows))
+
+
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam", "yogi", "adagrad", "rmsprop"])
 @pytest.mark.parametrize("algorithm", ["fedsgd", "fedavg"])
 def test_the_server_takes_a_statistic_whole(algorithm, optimiser) -> None:

@@ -39,7 +39,8 @@ def take_local_steps(task: LocalTask, slope_of: Slope) -> LocalWork:
                 spare[name] = current[name]
             current[name] = moved
         for name in trained.statistics:
-            current[name] = current[name] - gradient[name]
+            # A difference of tensors without axes is a NumPy scalar, into which nothing can be written below.
+            current[name] = np.asarray(current[name] - gradient[name])
         step_count += 1
     update = {}
     for name in trained.names:
