@@ -11,8 +11,16 @@ import pytest
 pytest.importorskip("flwr", reason="needs hekat[flower]")
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.supercore.task_identity import TaskIdentity
 
 from hekat.launch.flower.terms import digest_of_terms
+
+
+@pytest.fixture(autouse=True)
+def _task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes a message asks for the process's own run, which an engine's process has."""
+    for name in ("_run_id", "_node_id", "_task_id"):
+        monkeypatch.setattr(TaskIdentity, name, 1)
 
 
 def said(kind: str = "train", group: str = "1", run_config: dict[str, Any] | None = None, **records: Any) -> str:
@@ -39,6 +47,13 @@ def said(kind: str = "train", group: str = "1", run_config: dict[str, Any] | Non
 )
 def test_all_that_a_server_chooses_changes_the_digest(other: Callable[[], str]) -> None:
     assert said() != other()
+
+
+@pytest.mark.parametrize("record", [ConfigRecord, MetricRecord])
+def test_names_are_texts_so_that_none_can_pass_for_another(record: type) -> None:
+    """Beside "1" a server could say 1, which an app tells apart, and which would sort and print like it."""
+    with pytest.raises(TypeError):
+        record({1: 0.1})
 
 
 def test_order_and_the_values_of_arrays_do_not() -> None:

@@ -44,6 +44,25 @@ def test_all_that_an_app_is_told_changes_the_terms(other: bytes) -> None:
     assert said() != other
 
 
+@pytest.mark.parametrize(
+    ("notes", "other"),
+    [
+        ({1: 0.1, "1": 0.0}, {"1": 0.1, 1: 0.0}),
+        ({1: 0.1}, {"1": 0.1}),
+        ({1: 0.1}, {1.0: 0.1}),
+        ({1: 0.1}, {True: 0.1}),
+        ({b"1": 0.1}, {"1": 0.1}),
+        ({None: 0.1}, {"None": 0.1}),
+        ({(1, "2"): 0.1}, {"(1, '2')": 0.1}),
+    ],
+)
+def test_names_of_notes_of_another_kind_are_other_names(notes: dict[Any, Any], other: dict[Any, Any]) -> None:
+    """An app that looks up 1 would train by another rate than at the site that was told "1"."""
+    assert said(notes) != said(other)
+    assert said({"more": notes}) != said({"more": other})
+    assert said(notes) == said(dict(reversed(notes.items())))
+
+
 def test_the_order_of_notes_does_not() -> None:
     assert said() == said(dict(reversed(META.items())))
 
@@ -52,3 +71,8 @@ def test_the_order_of_notes_does_not() -> None:
 def test_a_note_that_cannot_be_compared_is_refused(note: Any) -> None:
     with pytest.raises(InputError, match="cannot compare"):
         said({"note": note})
+
+
+def test_a_name_of_a_note_that_cannot_be_compared_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot compare"):
+        said({"more": {frozenset({1}): 0.1}})

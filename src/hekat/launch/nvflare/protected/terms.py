@@ -34,7 +34,9 @@ def terms_of(shareable: Shareable, dxo: DXO) -> bytes:
 def _plain(value: Any) -> Any:
     """What MessagePack has one form for; a number's kind is kept."""
     if isinstance(value, dict):
-        return ["table", sorted(([str(name), _plain(one)] for name, one in value.items()), key=lambda entry: entry[0])]
+        # By the packed name: an app may tell the names 1, 1.0 and "1" apart, so their kind counts as a value's does.
+        entries = ([msgpack.packb(_plain(name)), _plain(one)] for name, one in value.items())
+        return ["table", sorted(entries, key=lambda entry: entry[0])]
     if isinstance(value, (list, tuple)):
         return ["list", [_plain(one) for one in value]]
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
