@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,8 +19,11 @@ from hekat.errors import HekatError, InputError
 from hekat.launch import role_display
 from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.outcome import outcome_path, read_outcome
+from hekat.launch.role_display import ShownRole
 from hekat.live.bring_role_page import bring_role_page
-from hekat.live.role_page import address_path
+from hekat.live.role_page import address_path, role_page
+from hekat.run.run_events import EVENTS_FILE, logged_run
+from hekat.state import create_named_run_directory, new_run_id
 
 pytest.importorskip("hekat.live.web.server", reason="needs hekat[live]")
 
@@ -90,6 +94,32 @@ def test_a_page_that_cannot_be_served_ends_the_role_before_anything_is_sent(tmp_
         site_role(apart, role, order, engine).play()
     assert not engine.seen
     assert read_outcome(outcome_path(runs_of(apart, role), order.run_id)).kind == "InputError"
+
+
+def test_a_defect_that_ends_the_watching_is_told_in_the_runs_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role goes on, and its site learns that the page stood still."""
+
+    def defective(*_: object) -> None:
+        raise ZeroDivisionError("row 17")
+
+    sites = make_sites(tmp_path)
+    ask_for_page(sites, "north")
+    loop, run_id = sites.load("north"), new_run_id()
+    monkeypatch.setattr("hekat.live.watch.advance", defective)
+    with role_page(ShownRole(loop.job, loop.site, "north", run_id, loop.runs)) as progress:
+        directory = create_named_run_directory(loop.runs, run_id)
+        with logged_run(directory, loop.job.name, ["north"], "averaging") as events:
+            progress.open_folder(directory.path)
+            events.write("finished", rounds=2)
+    lines = [json.loads(line) for line in (directory.path / EVENTS_FILE).read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["started", "finished", "unwatched"]
+    assert {name: lines[-1][name] for name in lines[-1].keys() - {"time"}} == {
+        "event": "unwatched",
+        "error": "ZeroDivisionError",
+    }
+    assert not list(tmp_path.rglob("*.live"))
 
 
 def test_nothing_is_shown_silently_by_a_launcher_that_has_no_page(

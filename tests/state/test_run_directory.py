@@ -103,6 +103,22 @@ def test_an_event_log_is_never_written_over(tmp_path: Path) -> None:
     assert path.read_text() == "old\n"
 
 
+def test_a_run_that_has_ended_takes_further_events_after_its_own(
+    tmp_path: Path, file_size_limit: Callable[[int], AbstractContextManager[None]]
+) -> None:
+    path = tmp_path / "events.jsonl"
+    with pytest.raises(StateError, match="cannot be opened"):
+        EventLog(path, is_new=False)
+    assert not path.exists()
+    with EventLog(path) as log:
+        log.write("finished", pad="x" * 500)
+    with EventLog(path, is_new=False) as log:
+        with file_size_limit(1000), pytest.raises(StateError, match="File too large"):
+            log.write("too long", pad="x" * 500)
+        log.write("unwatched")
+    assert [json.loads(line)["event"] for line in path.read_text().splitlines()] == ["finished", "unwatched"]
+
+
 def test_what_is_no_json_is_refused_whole(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     with EventLog(path) as log:

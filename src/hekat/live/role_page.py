@@ -10,13 +10,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hekat.disk_errors import disk_errors_as_state_errors
+from hekat.errors import StateError
 from hekat.launch.role_display import ShownRole
 from hekat.live.first_state import first_state
 from hekat.live.served_page import served_page
 from hekat.live.watch import RunWatch
 from hekat.live.web.token import load_token, make_token
 from hekat.run.progress import Progress
-from hekat.state import replace_file
+from hekat.run.run_events import EVENTS_FILE
+from hekat.state import EventLog, replace_file
 
 
 def address_path(runs: Path, run_id: str) -> Path:
@@ -28,7 +30,8 @@ def address_path(runs: Path, run_id: str) -> Path:
 def role_page(shown: ShownRole) -> Iterator[Progress]:
     """Serve the page for the block, and watch the role there.
 
-    The address lies in RUN_ID.live of `runs`, mode 600, with the token where the site names none.
+    The address lies in RUN_ID.live of `runs`, mode 600, with the token where the site names none. A defect of the
+    watching ends no role: its kind is the last of the run's events.
     Raises before the block: HekatError where an extra is missing, InputError where the port or the token cannot be
     used, StateError where the address cannot be written.
     """
@@ -42,9 +45,19 @@ def role_page(shown: ShownRole) -> Iterator[Progress]:
         with disk_errors_as_state_errors(f"{shown.runs} cannot be made"):
             shown.runs.mkdir(parents=True, exist_ok=True)
         replace_file(path, f"{address}\n".encode())
+        watch = RunWatch(state, [page.sink])
         try:
-            with RunWatch(state, [page.sink]) as watch:
+            with watch:
                 yield watch
         finally:
             with suppress(OSError):
                 path.unlink()
+            _tell_failure(watch)
+
+
+def _tell_failure(watch: RunWatch) -> None:
+    """In the folder that the site keeps: nobody may read what an engine's process prints."""
+    if watch.failure is None or watch.folder is None:
+        return
+    with suppress(StateError), EventLog(watch.folder / EVENTS_FILE, is_new=False) as events:
+        events.write("unwatched", error=type(watch.failure).__name__)

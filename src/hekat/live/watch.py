@@ -58,6 +58,8 @@ class RunWatch(Silence):
     sinks: Sequence[Sink]
     figures: Mapping[str, Path] = field(default_factory=dict)
     follows_files: bool = True
+    folder: Path | None = None
+    """The run's, once it is made."""
     failure: BaseException | None = None
     """What ended the watching before the run; the run went on."""
     _told: deque[Fact] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
@@ -72,6 +74,7 @@ class RunWatch(Silence):
     def open_folder(self, folder: Path) -> None:
         if not self.follows_files:
             return
+        self.folder = folder
         roles = RoleFolders(folder, self.state.run.own_roles)
         self._ledgers = {
             role: NewLines([place / LEDGER_FOLDER / f"{role}.jsonl" for place in (folder, roles.folder_of(role))])

@@ -19,15 +19,15 @@ from hekat.errors import InputError, StateError
 
 
 class EventLog:
-    """Appends events to a new file, mode 0600; threads of a run may share it. Never holds data, keys or randomness."""
+    """Appends events to a file, mode 0600; threads of a run may share it. Never holds data, keys or randomness."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises StateError where a file is already there or cannot be made."""
-        with disk_errors_as_state_errors(f"{path} cannot be made"):
+    def __init__(self, path: Path, *, is_new: bool = True) -> None:
+        """Not `is_new`: to the log of a run that has ended. Raises StateError where a new file is already there, an old
+        one is not, or the file cannot be opened."""
+        making = os.O_CREAT | os.O_EXCL if is_new else 0
+        with disk_errors_as_state_errors(f"{path} cannot be {'made' if is_new else 'opened'}"):
             try:
-                self._handle: int | None = os.open(
-                    path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600
-                )
+                self._handle: int | None = os.open(path, os.O_WRONLY | making | os.O_APPEND | os.O_CLOEXEC, 0o600)
             except FileExistsError:
                 raise StateError(
                     f"{path} is already there and is not overwritten",
@@ -35,7 +35,7 @@ class EventLog:
                     cure="begin a new run",
                 ) from None
         self._path = path
-        self._size = 0
+        self._size = os.fstat(self._handle).st_size
         self._threads = threading.Lock()
 
     def write(self, event: str, **fields: Any) -> None:
