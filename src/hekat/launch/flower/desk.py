@@ -49,7 +49,7 @@ class Desk:
     def wait_for_start(self) -> Arrays:
         """The state that all parties start from. Raises TrainingFailedError."""
         with self._changed:
-            self._wants_start = self._start is None
+            self._wants_start = self._start is None and self._failure is None
         self._wait(lambda: self._start is not None)
         assert self._start is not None
         self.model = self._start
@@ -58,7 +58,8 @@ class Desk:
     def wait_for_update(self, round_number: int) -> tuple[Arrays, int, str]:
         """This party's state after training in the round, its weight, and a digest of what the engine's server said
         for it. Raises TrainingFailedError."""
-        self.wanted = round_number
+        with self._changed:
+            self.wanted = 0 if self._failure is not None else round_number
         self._wait(lambda: self._update is not None)
         assert self._update is not None
         update, self._update = self._update, None
@@ -99,6 +100,8 @@ class Desk:
                 got=kind,
                 cure="look at the engine's log at this site",
             )
+            # At once: to whoever asks before the loop wakes, it would still want what it does not get.
+            self.wanted, self._wants_start = 0, False
             self._changed.notify_all()
 
     def _wait(self, is_there: Callable[[], bool]) -> None:
@@ -106,5 +109,4 @@ class Desk:
         with self._changed:
             self._changed.wait_for(lambda: is_there() or self._failure is not None)
             if self._failure is not None:
-                self.wanted, self._wants_start = 0, False
                 raise self._failure

@@ -21,6 +21,8 @@ from hekat.launch.flower.carried_role import Addressed
 TRAIN, EVALUATE, CARRY = "train", "evaluate", "carry"
 # A role that adds, or checks a proof, is done within this.
 SETTLES_WITHIN_S = 3600.0
+# So many legs in which nobody trains, evaluates or is lost end in a loss: honest roles were seen to take up to 6.
+MOST_LEGS_WITHOUT_WORK = 100
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ class Returned:
     did: str = ""
     content: Any = field(default=None, repr=False)
     parcels: Sequence[Addressed] = field(default=(), repr=False)
+
+
+Due = Callable[[str], tuple[str, int]]
+"""Of a party the work that a round still asks of it, "" for none, and the number of the work's round."""
 
 
 class Engine(Protocol):
@@ -114,23 +120,24 @@ class Legs:
         """
         trained: dict[str, Any] = {}
         evaluated: dict[str, Any] = {}
+        passed: set[str] = set()
         opened = number if self._awaits_mean else number - 1
 
         def due(party: str) -> tuple[str, int]:
             if party not in trained:
                 return TRAIN, number
-            if party not in evaluated and self._is_to_evaluate(party, opened):
+            if party not in evaluated and party not in passed and self._is_to_evaluate(party, opened):
                 return EVALUATE, opened
             is_awaited = self._awaits_mean and self._stands[party].opened < number
             return CARRY if is_awaited else "", number
 
-        while any(due(party)[0] for party in self.left):
-            replies = self._leg({party: due(party) for party in self.left})
-            for party, reply in replies.items():
-                if reply is not None and reply.did == TRAIN:
-                    trained[party] = reply.content
-                elif reply is not None and reply.did == EVALUATE:
-                    evaluated[party] = reply.content
+        def note(party: str, reply: Returned) -> None:
+            if reply.did == TRAIN:
+                trained[party] = reply.content
+            elif reply.did == EVALUATE:
+                evaluated[party] = reply.content
+
+        self._play_legs(due, note, passed)
         self._raise_what_ended()
         return trained, evaluated
 
@@ -144,12 +151,50 @@ class Legs:
                 return EVALUATE, rounds
             return "" if self._stands[party].is_over else CARRY, rounds
 
-        while any(due(party)[0] for party in self.left):
-            for party, reply in self._leg({party: due(party) for party in self.left}).items():
-                # A role that has ended is asked once: its app may fail, and nobody waits for it.
-                if reply is not None and (reply.did == EVALUATE or reply.is_over):
-                    evaluated.add(party)
+        def note(party: str, reply: Returned) -> None:
+            # A role that has ended is asked once.
+            if reply.did == EVALUATE or reply.is_over:
+                evaluated.add(party)
+
+        self._play_legs(due, note, evaluated)
         self._raise_what_ended()
+
+    def _play_legs(self, due: Due, note: Callable[[str, Returned], None], passed: set[str]) -> None:
+        """Legs until nothing is `due` to any party that is left; `note` is told of each reply. `passed` gets the
+        parties that did not evaluate when asked."""
+        worked: set[tuple[str, str]] = set()
+        idle = 0
+        while any(due(party)[0] for party in self.left):
+            before = len(worked) + len(self.lost)
+            asked = {party: due(party) for party in self.left}
+            able = {party: work for party, work in asked.items() if self._can_do(party, *work)}
+            for party, reply in self._leg(asked).items():
+                if reply is None:
+                    continue
+                note(party, reply)
+                if reply.did and reply.did == asked[party][0]:
+                    worked.add((party, reply.did))
+            self._pass_over(able, due, passed)
+            idle = 0 if len(worked) + len(self.lost) > before else idle + 1
+            if idle >= MOST_LEGS_WITHOUT_WORK:
+                unfinished = [party for party in self.left if due(party)[0]]
+                self._break_standstill(unfinished, got=f"other messages in {idle} legs")
+                idle = 0
+
+    def _pass_over(self, able: Mapping[str, tuple[str, int]], due: Due, passed: set[str]) -> None:
+        """Look for parties among the `able` that still have to do what they can do: none is asked without end.
+
+        One that does not train is lost. One that does not evaluate is passed over: its app may fail, and nobody waits
+        for what it measures.
+        """
+        for party, (work, number) in able.items():
+            if party in self.lost or due(party) != (work, number) or not self._can_do(party, work, number):
+                continue
+            if work == EVALUATE:
+                passed.add(party)
+            else:
+                self._lose(party, "it says that it can train, and does not")
+                self._settle()
 
     def _is_to_evaluate(self, party: str, opened: int) -> bool:
         """Whether the party evaluates the mean of round `opened`, which it has not left behind."""
@@ -225,8 +270,8 @@ class Legs:
         self._tell(f"LOST {party}: {reason}")
         self._aggregator.lose(party)
 
-    def _break_standstill(self, unfinished: Sequence[str]) -> None:
-        """Nothing lies here for anybody: the role that the aggregator waits for will not send, so it is lost."""
+    def _break_standstill(self, unfinished: Sequence[str], got: str = "none, from anybody") -> None:
+        """Nobody goes on by what lies here: the role that the aggregator waits for will not send, so it is lost."""
         self._raise_what_ended()
         awaited = self._aggregator.awaited()
         if awaited in self.left:
@@ -236,7 +281,7 @@ class Legs:
         raise ProtocolError(
             "no party can go on",
             expected=f"messages that {', '.join(unfinished)} wait for",
-            got="none, from anybody",
+            got=got,
             cure="whoever carries the messages dropped some: begin a new run",
         )
 
