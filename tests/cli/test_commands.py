@@ -250,7 +250,15 @@ def test_the_hospitals_run_report_and_audit(hospitals, monkeypatch) -> None:
     kept = ("uploads.counter", "uploads.counter.lock", "releases.record", "releases.record.lock", "rows.key")
     states = {f"state/{name}/{file}" for name in parties for file in kept}
     assert files == ledgers | states | {
-        *("events.jsonl", "checkpoint.npz", "model.npz", "summary.json", "parties.json", "report.html")
+        *(
+            "events.jsonl",
+            "checkpoint.npz",
+            "checkpoint.before.npz",
+            "model.npz",
+            "summary.json",
+            "parties.json",
+            "report.html",
+        )
     }
     assert str(folder) in answer.out
     assert "northside" in answer.out
