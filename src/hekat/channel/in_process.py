@@ -177,6 +177,8 @@ class InProcessHub:
         """As `Channel.leave`, for the end of `party`."""
         with self._lock:
             self._leaving[party] = notice
+            # A session reads past messages of other steps than the one that its party is in.
+            self._steps[party] = notice.step or self._steps[party]
 
     def expel(self, by: str, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
         """As `Channel.expel`, for the end of `by`."""

@@ -130,7 +130,7 @@ class SealedChannel:
         self._session: _Session | None = None
         self._next_sent = dict.fromkeys(self._others, 0)
         self._next_received = dict.fromkeys(self._others, 0)
-        self._unread = {name: UnreadSteps() for name in self._others}
+        self._unread = {name: UnreadSteps(name) for name in self._others}
         self.traffic: dict[tuple[str, str], Traffic] = {}
         """By (peer, group of steps), as `group_of`."""
         self._measure = measure
@@ -255,41 +255,47 @@ class SealedChannel:
         """
         check_peer(sender, self.party, self.parties)
         check_step(step)
-        session, unread = self._opened(), self._unread[sender]
-        kept = unread.next_kept(step)
-        data = self._receive_counted(sender, step, timeout_s) if kept is None else kept
+        session = self._opened()
+        data = self._receive_counted(sender, step, timeout_s)
         with self._measure("open"):
             frame = self._check_signed(data, sender, step)
-            while self._is_ahead(frame, session, sender) and any(self._read_past(sender, other) for other in unread):
-                pass
+            self._catch_up_with(frame, session, sender)
             payload = self._open_frame(frame, session, sender, step)
-            unread.note_read(step)
+            self._unread[sender].note_read(step)
             return payload
 
-    def allow_unread(self, sender: str, step: str, take: Callable[[bytes], None]) -> None:
+    def allow_unread(self, sender: str, step: str, take: Callable[[bytes], None], at_most: int) -> None:
         """From now on messages of `sender` in `step` may stay unread, and none of its later ones is refused for it.
 
         Such a message is opened and checked as any other, once a later one shows that it came; its payload goes to
-        `take`. Steps are allowed in the order in which the sender comes to them: once a message of one is received,
-        the earlier ones are over. Raises InputError as `receive`.
+        `take`. After `at_most` of them, as many as an honest sender can send, `receive` raises SealError where another
+        one comes unread. Steps are allowed in the order in which the sender comes to them: once a message of one is
+        received or read past, the earlier ones are over. Raises InputError as `receive`.
         """
         check_peer(sender, self.party, self.parties)
         check_step(step)
-        self._unread[sender].allow(step, take)
+        self._unread[sender].allow(step, take, at_most)
 
-    def _read_past(self, sender: str, step: str) -> bool:
-        """Whether the next message of `sender` was one in `step`, and was here."""
-        session, unread = self._opened(), self._unread[sender]
-        data = unread.next_kept(step)
-        if data is None:
-            try:
-                data = self._receive_counted(sender, step, _AT_ONCE_S)
-            except ChannelError:
-                return False
-        frame = self._check_signed(data, sender, step)
-        if self._is_ahead(frame, session, sender):
-            unread.keep(step, data)
+    def _catch_up_with(self, frame: SealedFrame, session: _Session, sender: str) -> None:
+        """Read past what `sender` sent before `frame`, as far as it may stay unread and is here."""
+        awaited = self._step
+        try:
+            while self._is_ahead(frame, session, sender):
+                if not any(self._read_past(session, sender, step) for step in self._unread[sender]):
+                    return
+        finally:
+            # What is read past is no step of this party: its own word, should it fail, names the one that it is in.
+            self._step = awaited
+
+    def _read_past(self, session: _Session, sender: str, step: str) -> bool:
+        """Whether a message of `sender` in `step` was here, and the next one."""
+        unread = self._unread[sender]
+        try:
+            data = self._receive_counted(sender, step, _AT_ONCE_S)
+        except ChannelError:
             return False
+        frame = self._check_signed(data, sender, step)
+        unread.count(step)
         unread.take(step, self._open_frame(frame, session, sender, step))
         return True
 

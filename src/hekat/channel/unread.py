@@ -1,40 +1,61 @@
-"""Messages that a party need not read: which steps they are of, and those that were taken from the relay too early."""
+"""Messages that a party need not read: which steps they are of, and how many of each may come."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hekat.channel.message_place import describe_message
+from hekat.errors import SealError
 
 Take = Callable[[bytes], None]
+
+
+@dataclass
+class _Allowed:
+    """A step whose messages may stay unread: what takes them, how many at most, and how many came."""
+
+    take: Take
+    at_most: int
+    count: int = 0
 
 
 class UnreadSteps:
     """Of one sender, in the order in which it comes to these steps."""
 
-    def __init__(self) -> None:
-        self._takes: dict[str, Take] = {}
-        self._early: dict[str, bytes] = {}
+    def __init__(self, sender: str) -> None:
+        self._sender = sender
+        self._steps: dict[str, _Allowed] = {}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(tuple(self._takes))
+        return iter(tuple(self._steps))
 
-    def allow(self, step: str, take: Take) -> None:
-        """From now on messages in `step` may stay unread; one that is read past goes to `take`."""
-        self._takes.setdefault(step, take)
+    def allow(self, step: str, take: Take, at_most: int) -> None:
+        """From now on `at_most` messages in `step` may stay unread; one that is read past goes to `take`."""
+        self._steps.setdefault(step, _Allowed(take, at_most))
+
+    def count(self, step: str) -> None:
+        """One more message in `step` came unread. Raises SealError beyond as many as may come.
+
+        Else a sender could have its receiver read past messages without end, in one call.
+        """
+        allowed = self._steps[step]
+        if allowed.count >= allowed.at_most:
+            raise SealError(
+                f"{describe_message(self._sender, step)} came unread once too often",
+                expected=f"at most {allowed.at_most} of that step which nobody asked for",
+                got="one more",
+                cure=f"ask who runs {self._sender!r}; resume in a new session",
+            )
+        allowed.count += 1
 
     def take(self, step: str, payload: bytes) -> None:
         """Hand over the payload of a message that nobody asked for."""
-        self._takes[step](payload)
+        self.note_read(step)
+        self._steps[step].take(payload)
 
     def note_read(self, step: str) -> None:
-        """A message in `step` was read: of the steps allowed before it nothing comes any more."""
-        if step in self._takes:
-            while (first := next(iter(self._takes))) != step:
-                del self._takes[first]
-
-    def keep(self, step: str, data: bytes) -> None:
-        """Keep a message that is not its turn yet: the next one of its step."""
-        self._early[step] = data
-
-    def next_kept(self, step: str) -> bytes | None:
-        """The message that was kept of this step, if any; it is not kept any longer."""
-        return self._early.pop(step, None)
+        """A message in `step` was read, or read past: of the steps allowed before it nothing comes any more."""
+        if step in self._steps:
+            while (first := next(iter(self._steps))) != step:
+                del self._steps[first]

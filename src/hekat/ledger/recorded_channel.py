@@ -101,7 +101,7 @@ class RecordedChannel:
         payload = self.channel.receive(sender, step, timeout_s=timeout_s)
         return self._record_received(sender, step, message_type, disclosures, payload)
 
-    def allow_unread(self, sender: str, step: str, message_type: type[Any]) -> None:
+    def allow_unread(self, sender: str, step: str, message_type: type[Any], at_most: int) -> None:
         """As `SealedChannel.allow_unread`: what is read past is recorded, and nothing else is done with it.
 
         A channel that does not seal brings each message by its step, whatever else is unread.
@@ -114,7 +114,7 @@ class RecordedChannel:
                 self._record_received(sender, step, message_type, disclosures, payload)
 
         if isinstance(self.channel, SealedChannel):
-            self.channel.allow_unread(sender, step, record)
+            self.channel.allow_unread(sender, step, record, at_most)
 
     def _record_received(
         self, sender: str, step: str, message_type: type[T], disclosures: dict[str, Disclosure], payload: bytes

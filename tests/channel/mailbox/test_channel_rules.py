@@ -123,7 +123,7 @@ def test_what_was_sent_before_a_message_is_there_when_it_is(new_run) -> None:
     """So that a session reads past what may stay unread without a wait, whatever the network does."""
     sealed = new_run("ab").seal()
     passed: list[bytes] = []
-    sealed["b"].allow_unread("a", "extra", passed.append)
+    sealed["b"].allow_unread("a", "extra", passed.append, 2)
     for step, payload in (("extra", b"1"), ("extra", b"2"), ("step", b"3")):
         sealed["a"].send("b", step, payload)
     assert sealed["b"].receive("a", "step") == b"3"

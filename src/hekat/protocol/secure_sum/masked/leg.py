@@ -12,6 +12,8 @@ AUTHORITY_STEP = "authority/begin"
 """The step name under which the aggregator tells a key authority of every upload, and of the end."""
 MAX_UPLOADS = 3
 """An upload whose releases do not fit together is made again so often, with everything fresh, of a sum unseen."""
+MAX_RELEASES = 1 + MAX_UPLOADS
+"""What an honest member sends one party of one upload: a release, and one more for each time that it can ask."""
 
 
 @dataclass(frozen=True)

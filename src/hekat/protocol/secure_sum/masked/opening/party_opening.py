@@ -15,7 +15,7 @@ from hekat.errors import (
 )
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.altered_sum import altered_sum_error
-from hekat.protocol.secure_sum.masked.leg import Leg
+from hekat.protocol.secure_sum.masked.leg import MAX_RELEASES, Leg
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     IncludedMessage,
@@ -237,7 +237,7 @@ class PartyOpening:
         """
         for member in self._scheme.members:
             if member != self._channel.party:
-                self._channel.allow_unread(member, leg.name("release"), ReleaseMessage)
+                self._channel.allow_unread(member, leg.name("release"), ReleaseMessage, MAX_RELEASES)
 
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
         """The error that ends the run where the sum does not open with the secrets' sum; it is noted on disk first."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from tests.protocol.secure_sum.masked.runs.conftest import Meddler
 
-from hekat.errors import ChannelTimeoutError
+from hekat.errors import ChannelTimeoutError, PartyStoppedError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.secure_sum.masked.leg import MAX_RELEASES
 from hekat.protocol.secure_sum.masked.messages import OpenedMessage, OutcomeMessage, ReleaseMessage, SumBeginMessage
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 
@@ -158,6 +159,19 @@ def test_a_release_that_came_too_often_is_read_past(count, play, three, tmp_path
             if entry.get("kind") == "horizontal/release" and (entry["direction"], entry["peer"]) == (direction, peer)
         ]
         assert len(passed) == 2 * (1 + count)
+
+
+def test_releases_without_end_hold_nobody(play, three) -> None:
+    """A party takes nothing more of a member that sent it more than an honest one can: of three, none may be missed."""
+
+    def changed(to, step, message):
+        floods = isinstance(message, ReleaseMessage) and to == VICTIM and "round-1" in step
+        return [(step, message)] * (2 + MAX_RELEASES if floods else 1)
+
+    rehearsal, _, error = play(changed, role="b", settings=three)
+    assert isinstance(error, PartyStoppedError)
+    assert rehearsal.lost_names == [VICTIM]
+    assert "it refuses too many shares in round-2" in rehearsal.reasons
 
 
 def test_a_hidden_release_makes_no_later_message_of_its_member_unreadable(play, masked_settings) -> None:
