@@ -8,7 +8,7 @@ round, or makes them disagree, which their session tells. That all hold the same
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from hekat.channel import Channel
@@ -27,18 +27,30 @@ class ResumePoint(NamedTuple):
     validated: bool = False
 
 
-def agree_on_point(channel: Channel, offers: Collection[ResumePoint], parties: Collection[str]) -> ResumePoint:
+def agree_on_point(
+    channel: Channel,
+    offers: Collection[ResumePoint],
+    parties: Collection[str],
+    doubtful: Collection[ResumePoint] = (),
+) -> ResumePoint:
     """The last point that all `parties` offer; roles that keep no checkpoints offer none.
+
+    `doubtful` are points that this role has besides, where it was told that models differ. Where no other point is
+    common, such a one is taken that another party went on from: parties went on from it only with one model.
 
     Every role of the channel calls it. Raises StateError where parties have no point in common, and names them.
     """
-    content = json.dumps(sorted(list(point) for point in offers)).encode()
+    own = dict.fromkeys(doubtful, True) | dict.fromkeys(offers, False)
+    content = json.dumps(sorted([*point, *([True] if own[point] else [])] for point in own)).encode()
     others = [role for role in channel.parties if role != channel.party]
     for role in others:
         channel.send(role, _STEP, content)
     received = {role: _decode(role, channel.receive(role, _STEP)) for role in others}
-    offered = {role: points for role, points in {**received, channel.party: set(offers)}.items() if role in parties}
-    common = set.intersection(*offered.values())
+    offered = {role: points for role, points in {**received, channel.party: own}.items() if role in parties}
+    common = _common([_sure(points) for points in offered.values()])
+    if not common:
+        furthest = max((point.number for points in offered.values() for point in _sure(points)), default=0)
+        common = {point for point in _common(offered.values()) if point.number < furthest}
     if not common:
         raise StateError(
             "the parties cannot resume from one point",
@@ -49,12 +61,24 @@ def agree_on_point(channel: Channel, offers: Collection[ResumePoint], parties: C
     return max(common)
 
 
-def _decode(role: str, content: bytes) -> set[ResumePoint]:
+def _common(offered: Iterable[Collection[ResumePoint]]) -> set[ResumePoint]:
+    return set.intersection(*(set(points) for points in offered))
+
+
+def _sure(points: Mapping[ResumePoint, bool]) -> list[ResumePoint]:
+    return [point for point, is_doubtful in points.items() if not is_doubtful]
+
+
+def _decode(role: str, content: bytes) -> dict[ResumePoint, bool]:
+    """The points, and whether each is doubtful there: a fourth entry says so."""
     try:
-        points = {ResumePoint(*entry) for entry in json.loads(content)}
+        entries = json.loads(content)
+        points = {ResumePoint(*entry[:3]): entry[3:] == [True] for entry in entries}
         if len(points) > _MOST_POINTS or not all(_is_point(point) for point in points):
             raise ValueError
-    except (ValueError, TypeError, RecursionError):
+        if not all(entry[3:] in ([], [True]) for entry in entries):
+            raise ValueError
+    except (ValueError, TypeError, LookupError, RecursionError):
         raise StateError(
             f"{role!r} says nothing of where it resumes",
             expected="the rounds that it has saved",
@@ -70,8 +94,8 @@ def _is_point(point: ResumePoint) -> bool:
     return is_number and all(isinstance(flag, bool) for flag in flags)
 
 
-def _say(offered: Mapping[str, set[ResumePoint]]) -> str:
+def _say(offered: Mapping[str, Mapping[ResumePoint, bool]]) -> str:
     return "; ".join(
-        f"{role}: {', '.join(str(point.number) for point in sorted(points)) or 'none'}"
+        f"{role}: {', '.join(str(point.number) for point in sorted(_sure(points))) or 'none'}"
         for role, points in sorted(offered.items())
     )

@@ -92,6 +92,21 @@ def test_where_one_party_set_a_round_aside_the_run_gets_the_round_before_of_all(
     assert not (folders.run / "checkpoint.different.npz").exists()
 
 
+def test_a_round_that_another_party_went_on_from_is_in_no_doubt(folders, job) -> None:
+    """It was told by the aggregator that all held one model there, and that is what the other was told is not so."""
+    first, second, *_ = job.settings.parties
+    save(folders, job, first, 2)
+    folder = folders.folder_of(first)
+    (folder / "checkpoint.npz").rename(folder / "checkpoint.before.npz")
+    save(folders, job, first, 3)
+    save(folders, job, second, 2)
+    folder = folders.folder_of(second)
+    (folder / "checkpoint.npz").rename(folder / "checkpoint.doubtful.npz")
+    join_role_folders(folders, job)
+    kept = [load_checkpoint(folders.run / f"checkpoint{word}.npz", job.digest).rounds_done for word in ("", ".before")]
+    assert kept == [3, 2]
+
+
 def test_without_a_checkpoint_there_is_nothing_to_take(folders, job) -> None:
     (folders.folder_of(job.settings.parties[0]) / "checkpoint.npz").write_text("damaged")
     assert find_furthest(folders, job) is None

@@ -15,7 +15,7 @@ from tests.launch.roles_apart import RolesApart
 from hekat.errors import HekatError, InputError, JobError, StateError
 from hekat.launch.nvflare.order import RunOrder, make_order
 from hekat.run.horizontal.trained_model import MODEL_FILE
-from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, EARLIER_FILE
+from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DOUBTFUL_FILE, EARLIER_FILE
 from hekat.state import load_checkpoint, new_run_id, save_checkpoint
 
 PARTIES = ("north", "east", "south")
@@ -97,6 +97,25 @@ def test_a_resumed_run_that_stops_before_it_saves_a_round_is_resumed_from_its_ow
     assert ended == dict.fromkeys(apart.roles)
     for name, values in unbroken.items():
         np.testing.assert_array_equal(model_of(apart, "east", third)[name], values)
+
+
+def test_a_round_set_aside_at_one_site_is_gone_on_from_where_the_others_have_saved_a_later_one(
+    tmp_path: Path, unbroken: dict[str, np.ndarray]
+) -> None:
+    """A false word of the aggregator, heard by a site that was still a round behind, keeps nobody from going on."""
+    apart = clinics(tmp_path, 3, COMMITTEE, rounds=3)
+    first = run_until(apart, SAVED_TWO)
+    second, ended = resume(apart, first)
+    assert ended == dict.fromkeys(apart.roles)
+    checkpoint_of(apart, "north", second, EARLIER_FILE).replace(checkpoint_of(apart, "north", second, DOUBTFUL_FILE))
+    checkpoint_of(apart, "north", first, EARLIER_FILE).replace(checkpoint_of(apart, "north", second))
+    third, ended = resume(apart, second)
+    assert ended == dict.fromkeys(apart.roles)
+    for party in PARTIES:
+        told = (runs_of(apart, party) / third.run_id / "events.jsonl").read_text()
+        assert '"rounds_done": 2' in told
+        for name, values in unbroken.items():
+            np.testing.assert_array_equal(model_of(apart, party, third)[name], values)
 
 
 def test_a_site_without_its_checkpoint_says_so_and_sends_nothing(tmp_path: Path) -> None:

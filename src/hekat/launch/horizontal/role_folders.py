@@ -65,9 +65,10 @@ def recover_role_folders(folders: RoleFolders, job: Job) -> None:
 def _leave_out_round_in_doubt(folders: RoleFolders, job: Job) -> None:
     """Where one party set the checkpoint of a round aside, do so for all: another may have stopped before it heard."""
     places = [folders.run, *(folders.folder_of(party) for party in job.settings.parties)]
-    numbers = [number for place in places if (number := round_set_aside(place, job)) is not None]
-    for place in places if numbers else ():
-        set_round_aside(place, job, min(numbers))
+    numbers = {number for place in places if (number := round_set_aside(place, job)) is not None}
+    for number in sorted(numbers):
+        for place in places:
+            set_round_aside(place, job, number)
 
 
 def _reach(one: Furthest) -> tuple[int, bool]:

@@ -24,7 +24,7 @@ from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
-from hekat.run.horizontal.different_models import says_models_differ, set_checkpoints_aside
+from hekat.run.horizontal.different_models import finish_setting_aside, says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.run.horizontal.resume import load_common
@@ -105,6 +105,7 @@ def _run(
 def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     path, settings = folder / CHECKPOINT_FILE, inputs.job.settings
     recover_role_folders(RoleFolders(folder, roles_of(inputs.job)), inputs.job)
+    finish_setting_aside(folder, inputs.job)
     with disk_errors_as_state_errors(f"{path} cannot be read"):
         is_there, has_model, differs = (file.is_file() for file in (path, folder / MODEL_FILE, folder / DIFFERENT_FILE))
     if differs:

@@ -1,7 +1,8 @@
 """Which checkpoints of a run are set aside where its parties hold different models, or one of them says so.
 
 After a round one party's digest is enough to end the run, true or not: the round is in doubt, and not the rounds before
-it, after which all parties said the same. At the end parties compare all models on the way, so that none is left.
+it, after which all parties said the same. At the end parties compare all models on the way, so that none is left. What
+else is said takes nothing: honest roles do not say it, and a run that goes on finds a real difference in its next sum.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from pathlib import Path
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import ModelsDifferError, PartyStoppedError
 from hekat.job.horizontal.job_file import Job
-from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, DOUBTFUL_FILE, EARLIER_FILE
+from hekat.run.horizontal.training_state_file import (
+    CHECKPOINT_FILE,
+    DIFFERENT_FILE,
+    DOUBTFUL_FILE,
+    EARLIER_FILE,
+    keep_beside,
+)
 from hekat.state import Checkpoint, load_checkpoint
 
 # Where the aggregator compares the parties' digests of a round.
@@ -38,26 +45,39 @@ def set_checkpoints_aside(run_folder: Path, job: Job, error: PartyStoppedError |
     with _as_state_error(path):
         if not path.is_file():
             return ""
-        number = None if error is None else _round_in_doubt(error, job, load_checkpoint(path, job.digest))
-        if number is None:
-            path.rename(run_folder / DIFFERENT_FILE)
-            return ""
-    return set_round_aside(run_folder, job, number)
+        if error is not None and error.party == job.settings.aggregator:
+            found = _ROUND_END.fullmatch(error.step)
+            return _say(_rounds_in(path, job)) if found is None else set_round_aside(run_folder, job, int(found[1]))
+        last = None if error is None else load_checkpoint(path, job.digest)
+        if last is not None and not _is_over(last, job):
+            return _say(last.rounds_done)
+        path.rename(run_folder / DIFFERENT_FILE)
+        return ""
 
 
 def set_round_aside(run_folder: Path, job: Job, number: int) -> str:
-    """Have the checkpoint before in place of one of round `number` or later; returns as `set_checkpoints_aside`."""
+    """Have the checkpoint before in place of one of round `number`; returns as `set_checkpoints_aside`.
+
+    A later round stays, and a second checkpoint of that one, with its validation: a party saves these only after the
+    aggregator has said that all held the same after the round. Killed on the way, this can be done again.
+    """
     path, earlier = run_folder / CHECKPOINT_FILE, run_folder / EARLIER_FILE
     with _as_state_error(path):
-        done = _rounds_in(path, job)
-        if done is not None and done >= number:
-            path.rename(run_folder / DOUBTFUL_FILE)
-            done = _rounds_in(earlier, job)
-            if done is not None and done < number:
-                earlier.rename(path)
-                return f"checkpoint of round {done}"
-            return ""
-    return "" if done is None else f"checkpoint of round {done}"
+        before = _rounds_in(earlier, job)
+        if _rounds_in(path, job) == number and (before is None or before < number):
+            keep_beside(path, DOUBTFUL_FILE)
+            if before is None:
+                path.unlink()
+            else:
+                earlier.replace(path)
+        return _say(_rounds_in(path, job))
+
+
+def finish_setting_aside(run_folder: Path, job: Job) -> None:
+    """Do what a role that was killed while it set a round aside did not come to. Raises StateError."""
+    number = round_set_aside(run_folder, job)
+    if number is not None:
+        set_round_aside(run_folder, job, number)
 
 
 def round_set_aside(run_folder: Path, job: Job) -> int | None:
@@ -67,17 +87,12 @@ def round_set_aside(run_folder: Path, job: Job) -> int | None:
         return _rounds_in(path, job)
 
 
-def _round_in_doubt(error: PartyStoppedError, job: Job, last: Checkpoint) -> int | None:
-    """The round that is in doubt; None for all, as where final models were compared.
+def _is_over(last: Checkpoint, job: Job) -> bool:
+    return bool(last.codec_state.get("finished")) or last.rounds_done >= job.settings.training.round_count
 
-    The aggregator compares after each round, and signs the step with the rest of its word. Parties compare final models
-    alone: one that says so before the end ends the run, and takes no more from the others than that round.
-    """
-    found = _ROUND_END.fullmatch(error.step) if error.party == job.settings.aggregator else None
-    if found is not None:
-        return int(found[1])
-    is_over = bool(last.codec_state.get("finished")) or last.rounds_done >= job.settings.training.round_count
-    return None if is_over else last.rounds_done
+
+def _say(rounds_done: int | None) -> str:
+    return "" if rounds_done is None else f"checkpoint of round {rounds_done}"
 
 
 def _rounds_in(path: Path, job: Job) -> int | None:

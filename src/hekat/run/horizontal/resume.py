@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,11 +13,13 @@ from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.run.horizontal.different_models import finish_setting_aside
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, has_own_states, load_own_states
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
     DIFFERENT_FILE,
+    DOUBTFUL_FILE,
     EARLIER_FILE,
     Resumed,
     load_resumed,
@@ -31,6 +33,8 @@ class Stopped:
 
     folder: Path
     states: Mapping[ResumePoint, Resumed] = field(default_factory=dict, repr=False)
+    doubtful: Mapping[ResumePoint, Resumed] = field(default_factory=dict, repr=False)
+    """What was set aside where the role was told that models differed there."""
 
     @property
     def rounds_done(self) -> int:
@@ -71,9 +75,11 @@ def load_stopped(folder: Path, inputs: HorizontalInputs, role: str) -> Stopped:
     """
     if role not in inputs.job.settings.parties:
         return Stopped(folder)
-    paths = [folder / CHECKPOINT_FILE, folder / EARLIER_FILE]
+    finish_setting_aside(folder, inputs.job)
+    paths, doubtful = [folder / CHECKPOINT_FILE, folder / EARLIER_FILE], folder / DOUBTFUL_FILE
     with disk_errors_as_state_errors(f"{folder} cannot be read"):
         differs, there = (folder / DIFFERENT_FILE).is_file(), [path for path in paths if path.is_file()]
+        is_in_doubt = doubtful.is_file()
     if differs or not there:
         raise StateError(
             f"the parties of the run in {folder} ended with different models"
@@ -84,17 +90,21 @@ def load_stopped(folder: Path, inputs: HorizontalInputs, role: str) -> Stopped:
             cure="begin a new run; one that stopped in its first round has saved nothing",
         )
     model = inputs.make_model(role).model
-    found = [load_resumed(path, inputs.job, inputs.column_count, model) for path in there]
-    return Stopped(folder, {_point_of(one.state): one for one in found})
+
+    def load(paths: Iterable[Path]) -> dict[ResumePoint, Resumed]:
+        found = [load_resumed(path, inputs.job, inputs.column_count, model) for path in paths]
+        return {_point_of(one.state): one for one in found}
+
+    return Stopped(folder, load(there), load([doubtful] if is_in_doubt else []))
 
 
 def resume_role(stopped: Stopped, inputs: HorizontalInputs, channel: Channel) -> ResumedRole:
     """Agree with the other roles on the point, and take this role's own part. Raises StateError."""
     role = channel.party
-    point = agree_on_point(channel, stopped.states.keys(), inputs.job.settings.parties)
+    point = agree_on_point(channel, stopped.states.keys(), inputs.job.settings.parties, stopped.doubtful.keys())
     if role not in inputs.job.settings.parties:
         return ResumedRole(stopped.folder, point)
-    resumed = stopped.states[point]
+    resumed = {**stopped.doubtful, **stopped.states}[point]
     own = load_own_states(
         stopped.folder / OWN_STATE_FOLDER, inputs.job, resumed.state, inputs.make_model(role).model, only=role
     )

@@ -28,7 +28,7 @@ EARLIER_FILE = "checkpoint.before.npz"
 DIFFERENT_FILE = "checkpoint.different.npz"
 """The checkpoint of a run whose parties ended with different models, which none of them goes on from."""
 DOUBTFUL_FILE = "checkpoint.doubtful.npz"
-"""The checkpoint of a round after which parties said that their models differ; they go on from the one before."""
+"""The checkpoint of a round after which, by the aggregator's word, models differ; parties go on from the one before."""
 
 T = TypeVar("T")
 
@@ -70,13 +70,19 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
 
 def keep_earlier(path: Path) -> None:
     """Have the checkpoint at `path` beside the next one, once that is written. Raises StateError."""
-    earlier = path.with_name(EARLIER_FILE)
     with disk_errors_as_state_errors(f"{path} cannot be kept"):
         if path.is_file():
-            fresh = path.with_name(f"{EARLIER_FILE}.new")
-            fresh.unlink(missing_ok=True)
-            fresh.hardlink_to(path)
-            fresh.replace(earlier)
+            keep_beside(path, EARLIER_FILE)
+
+
+def keep_beside(path: Path, name: str) -> None:
+    """Have the file at `path` under this name of its folder as well. Raises OSError."""
+    fresh = path.with_name(f"{name}.new")
+    fresh.unlink(missing_ok=True)
+    fresh.hardlink_to(path)
+    fresh.replace(path.with_name(name))
+    # Two names of one file are not replaced by each other: both stay.
+    fresh.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
