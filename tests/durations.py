@@ -18,21 +18,22 @@ import pytest
 COLLECTION = "collection"
 TOP_FILES = "test_*.py"
 # CPU seconds that a folder of `make test` may take, twice what it takes on a processor without AVX-512, where a run
-# takes two to three times as long as on one that has it.
+# takes two to three times as long as on one that has it. Small ones have more room: on a machine whose host was busy
+# the same tests took up to five times as many seconds.
 CEILINGS_S = {
     COLLECTION: 120.0,
-    TOP_FILES: 80.0,
+    TOP_FILES: 160.0,
     "cli": 400.0,
     "conformance": 300.0,
     "engine": 160.0,
-    "estimator": 100.0,
+    "estimator": 200.0,
     "launch": 450.0,
-    "own_loop": 100.0,
+    "own_loop": 250.0,
     "protocol": 800.0,
-    "report": 120.0,
+    "report": 200.0,
     "scheme": 120.0,
 }
-OTHERS_CEILING_S = 60.0
+OTHERS_CEILING_S = 120.0
 # Child processes that go on from one test to the next: what they use counts before they have ended.
 LASTING_CHILDREN: set[int] = set()
 

@@ -16,7 +16,7 @@ from typing import Any
 from hekat.channel.dropout_notice import DropoutNotice
 
 # Far more than a test takes: roles that wait for each other fail the test, and do not hang it.
-LIMIT_S = 60.0
+LIMIT_S = 300.0
 
 
 @dataclass(frozen=True)
