@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from hekat.channel.mailbox import MailboxChannel
-from hekat.job.averaging.job_file import PROTOCOL
 from hekat.launch.averaging_state import plan_of
 from hekat.launch.flower.carried_role import CarriedRole
 from hekat.launch.flower.loop_site import LoopSite
+from hekat.launch.flower.opened_run import opened_run
 from hekat.launch.one_role import roles_that_may_be_lost
-from hekat.launch.outcome import noted_outcome
-from hekat.launch.role_display import ShownRole, displayed
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
-from hekat.run.role_folder import Place, open_role_folder
 from hekat.state.run_directory import new_run_id
 
 
@@ -36,17 +33,7 @@ class AggregatorRun(CarriedRole):
 
     def _play_aggregator(self, channel: MailboxChannel) -> None:
         loop, job = self._loop, self._loop.job
-        with (
-            noted_outcome(loop.runs, self.run_id, loop.role, job.digest.hex()),
-            displayed(ShownRole(job, loop.site, loop.role, self.run_id, loop.runs)) as progress,
-            open_role_folder(
-                Place(loop.role, channel, self.run_id, loop.runs, loop.keys, progress),
-                job.name,
-                job.digest,
-                PROTOCOL,
-                job.settings.everyone,
-            ) as folder,
-        ):
+        with opened_run(loop, channel, self.run_id) as (folder, _):
             roles = LoopRoles(
                 job.settings, {loop.role: folder.session}, Turns(()), plan=plan_of(job), names_are_keys=True
             )

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hekat.channel.mailbox import MailboxChannel
-from hekat.job.averaging.job_file import PROTOCOL
 from hekat.launch.averaging_state import opened_state, plan_of
 from hekat.launch.flower.carried_role import Addressed, CarriedRole
 from hekat.launch.flower.desk import Desk
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.metrics_file import MetricsFile
+from hekat.launch.flower.opened_run import opened_run
 from hekat.launch.loop_rounds import tell_rounds
 from hekat.launch.one_role import roles_that_may_be_lost
-from hekat.launch.outcome import noted_outcome
-from hekat.launch.role_display import ShownRole, displayed
 from hekat.own_loop import Party
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession
-from hekat.run.role_folder import Place, RoleFolder, open_role_folder
+from hekat.run.role_folder import RoleFolder
 from hekat.state.model_file import save_model
 from hekat.wire import Disclosure
 
@@ -92,15 +90,7 @@ class PartyRun:
     def _play(self, channel: MailboxChannel) -> None:
         loop, job = self._loop, self._loop.job
         with (
-            noted_outcome(loop.runs, self.run_id, loop.role, job.digest.hex()),
-            displayed(ShownRole(job, loop.site, loop.role, self.run_id, loop.runs)) as progress,
-            open_role_folder(
-                Place(loop.role, channel, self.run_id, loop.runs, loop.keys, progress),
-                job.name,
-                job.digest,
-                PROTOCOL,
-                job.settings.everyone,
-            ) as folder,
+            opened_run(loop, channel, self.run_id) as (folder, progress),
             opened_state(loop.site, job, loop.role, folder.path) as state,
         ):
             self._metrics.open(folder.path)
