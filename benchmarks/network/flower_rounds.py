@@ -1,7 +1,8 @@
 """Rounds over Flower, three SuperNodes: MNIST's dense network, encrypted beside plain, in turns.
 
 One app for both: `ClientApp(mods=[protected])` and `Protected(FedAvg(), parties=[...])` where it is asked for, and
-Flower's own FedAvg. Both send train and evaluate in each round. Models that came out are compared first.
+Flower's own FedAvg. Both send train and evaluate in each round. What the models that came out label rightly is
+compared first.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from network.mlp_work import SITES, MlpWork, write_rows
+from network.mlp_work import SITES, MlpWork, check_same_work, write_rows
 from network.own_network import run_in_own_network
 from network.round_watch import round_medians
 
 PROGRAM = Path(__file__).with_name("flower_program.py")
-MOST_APART = 0.02
 TIMEOUT_S = 1200.0
 WAYS = ("plain", "protected")
 
@@ -40,11 +40,13 @@ def measure_flower(
         for way in ways:
             found[way].append(_play(way, work, rows, rounds))
             print(f"turn {turn + 1}, {way}: {found[way][-1]['round_s']:.2f} s a round", flush=True)
-        _check_same([found[way][-1]["model"] for way in ways])
+        models = [found[way][-1]["model"] for way in ways]
+        for way, share in zip(ways, check_same_work(work, models, rows.values()), strict=True):
+            found[way][-1]["right_share"] = share
     made = []
     for way in ways:
         row: dict[str, Any] = {"way": way, "values": work.value_count, "turns": turns}
-        for name in ("rounds", "round_s", "processor_s", "passed_bytes"):
+        for name in ("rounds", "round_s", "processor_s", "passed_bytes", "right_share"):
             if all(run[name] is not None for run in found[way]):
                 row[name] = median(run[name] for run in found[way])
         if way == "protected" and "plain" in ways:
@@ -70,10 +72,3 @@ def _play(way: str, work: MlpWork, rows: dict[str, Any], rounds: int) -> dict[st
         run_in_own_network([sys.executable, str(PROGRAM), str(place)], place, TIMEOUT_S)
         told = json.loads((place / "told.json").read_text())
         return {**round_medians(told["ends"]), "model": np.load(place / f"{SITES[0]}.npy")}
-
-
-def _check_same(models: list[Any]) -> None:
-    for model in models[1:]:
-        apart = float(np.linalg.norm(model - models[0]) / np.linalg.norm(models[0]))
-        if not apart <= MOST_APART:
-            sys.exit(f"models of the same work are {apart:.3g} apart: not measured")

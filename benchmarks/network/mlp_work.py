@@ -5,8 +5,11 @@ Models pass an engine as one float32 vector, layer after layer.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +21,8 @@ from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 
 SITES = ("north", "lake", "county")
 COLUMNS, CLASSES, SEED = 784, 10, 1
+# Of all rows that a model labels rightly.
+MOST_APART = 0.005
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,21 @@ class MlpWork:
 MNIST = MlpWork(hidden=128, batch_rows=64, learning_rate=0.1)
 
 
+def check_same_work(
+    work: MlpWork, models: Sequence[npt.NDArray[np.float32]], rows: Iterable[tuple[Any, Any]]
+) -> list[float]:
+    """The part of all `rows` (features, labels) that each model labels rightly; the program ends where they differ.
+
+    Weights are no measure: a round's clipping and rounding change them by a hundredth, and hundreds of SGD steps make
+    more of any difference.
+    """
+    features, labels = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    shares = [work.right_share(model, features, labels) for model in models]
+    if not max(shares) - min(shares) <= MOST_APART:
+        sys.exit(f"models of the same work label {', '.join(f'{share:.2%}' for share in shares)} rightly: not measured")
+    return shares
+
+
 def rows_path(place: Path, site: str) -> Path:
     """Where a site's rows lie."""
     return place / f"{site}.npz"
@@ -106,6 +126,14 @@ def draw_rows(count: int) -> dict[str, tuple[npt.NDArray[np.float64], npt.NDArra
         labels[:CLASSES] = np.arange(CLASSES)
         found[site] = (rng.random((count, COLUMNS)), labels)
     return found
+
+
+def read_mnist_test(data: Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """MNIST's 10,000 test images."""
+    from training.data import load_mnist
+
+    split = load_mnist(data)
+    return split.test_inputs.reshape(len(split.test_inputs), -1).numpy(), split.test_labels.numpy()
 
 
 def read_mnist(data: Path) -> dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]:

@@ -227,7 +227,8 @@ def _mnist(content: dict[str, Any], place: str) -> list[str]:
         "## Over NVIDIA FLARE",
         "",
         f"On {place}: {content['engine']}, {content['sites']} sites as processes of its simulator in "
-        f"{content['network']}, the same rows, first weights and local steps on both sides, whose models are compared. "
+        f"{content['network']}, the same rows, first weights and local steps on both sides. "
+        "Right is the part of MNIST's test images that the last model labels rightly. "
         "Rounds hold local training. Bytes are all that passed the loopback in a round, with headers; processor time "
         "is of all processes.",
         "",
@@ -269,12 +270,16 @@ def _flower(content: dict[str, Any], place: str) -> list[str]:
 
 
 def _engine_table(rows: list[dict[str, Any]]) -> list[str]:
-    table = _table(["run", "a round", "over plain", "processor", "bytes passed", "rounds"])
+    named = ["right"] if any("right_share" in row for row in rows) else []
+    table = _table(["run", "a round", "over plain", "processor", "bytes passed", "rounds", *named])
     for row in rows:
+        right = [f"{row['right_share']:.2%}" for _ in named]
         times = f"{row['times_plain']:.2f}" if "times_plain" in row else ""
         passed = _megabytes(row["passed_bytes"]) if row.get("passed_bytes") else ""
         processor = _seconds(row["processor_s"])
-        table.append(_line(APPS[row["way"]], _seconds(row["round_s"]), times, processor, passed, f"{row['rounds']:g}"))
+        table.append(
+            _line(APPS[row["way"]], _seconds(row["round_s"]), times, processor, passed, f"{row['rounds']:g}", *right)
+        )
     return table
 
 

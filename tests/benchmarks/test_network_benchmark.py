@@ -192,3 +192,16 @@ def test_engine_sites_train_as_a_job_does(load: Any, tmp_path: Path) -> None:
     for number in range(1, 46):
         trained = work.train(trained, *own, "lake", number)
     assert work.right_share(trained, *own) > 0.9 > work.right_share(first, *own)
+
+
+def test_work_is_the_same_where_models_label_the_same_share_rightly(load: Any) -> None:
+    work = load("network.mlp_work")
+    small = work.MlpWork(hidden=4, batch_rows=0, learning_rate=0.1)
+    features = np.random.default_rng(5).random((100, work.COLUMNS))
+    first = small.first_vector()
+    right = small.model.predict(small.split(first), features)
+    wrong = np.where(np.arange(100) < 10, (right + 1) % work.CLASSES, right)
+    halves = [(features[:50], wrong[:50]), (features[50:], wrong[50:])]
+    assert work.check_same_work(small, [first, first], halves) == [0.9, 0.9]
+    with pytest.raises(SystemExit, match="not measured"):
+        work.check_same_work(small, [first, np.zeros_like(first)], halves)
