@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hekat.digest_text import is_digest
 from hekat.errors import JobError
 from hekat.job.data_source import DataSource, read_source
 from hekat.job.model_source import ModelSource, read_model_sources
@@ -17,7 +17,6 @@ from hekat.state.file_format import FileFormat
 from hekat.toml_text import toml_key
 
 SITE_FORMAT = FileFormat("site file", ("0.1.0",))
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -120,11 +119,11 @@ def _read_other_sums(section: Section) -> frozenset[bytes]:
     """The operator's word, for each job by its digest."""
     found = set()
     for digest in section.remaining():
-        if section.take(digest, str) != OTHER_SUMS_ACCEPTED or not _DIGEST.fullmatch(digest):
+        if section.take(digest, str) != OTHER_SUMS_ACCEPTED or not is_digest(digest):
             raise JobError(
                 f"{section.place} does not say what it allows",
                 expected=f'a job\'s digest and the sentence: "9f2c..." = "{OTHER_SUMS_ACCEPTED}"',
-                got="another sentence" if _DIGEST.fullmatch(digest) else "a key that is no job's digest",
+                got="another sentence" if is_digest(digest) else "a key that is no job's digest",
                 cure="copy the line from the error that asked for it, or remove this one",
             )
         found.add(bytes.fromhex(digest))

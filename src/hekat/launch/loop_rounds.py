@@ -9,6 +9,9 @@ from hekat.run.progress import Progress
 from hekat.state import EventLog
 
 PHASE = "training"
+SERVER_SAID = "what the server said for the round"
+"""The name of what parties compare before they open a round's sum: a server that has the others train on nothing would
+see one party's update alone in the mean."""
 
 
 def tell_rounds(events: EventLog, progress: Progress, rounds: int) -> Callable[[RoundRecord], None]:

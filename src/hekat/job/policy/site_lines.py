@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from hekat.channel import PartyPublicKey
+from hekat.digest_text import is_digest
 from hekat.errors import HekatError, JobError
 from hekat.job.job_head import PLAYED_PROTOCOLS, PROTOCOLS
 from hekat.job.section import Section
@@ -18,7 +18,6 @@ from hekat.protocol.vertical_linear.settings import FORMS
 
 MOST_VALUE_BITS = 40
 """The most bits of a value that any protocol takes: fixed_point.value_bits of a vertical job."""
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ def _read_committee_members(section: Section) -> tuple[str, ...] | None:
 def _read_digests(section: Section) -> tuple[str, ...] | None:
     digests = section.take_optional_texts("approved_jobs")
     for digest in digests or ():
-        if not _DIGEST.fullmatch(digest):
+        if not is_digest(digest):
             raise JobError(
                 f"{section.place}.approved_jobs holds what is no job's digest",
                 expected="64 characters 0 to 9 and a to f, as hekat job digest JOB prints them",

@@ -14,6 +14,7 @@ from typing import Any
 import msgpack
 import numpy as np
 
+from hekat.digest_text import is_digest
 from hekat.errors import InputError, WireError
 from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.desk import Arrays
@@ -136,11 +137,6 @@ class Answer:
         if not (0 <= wanted < _MOST_ROUNDS and 0 <= opened < _MOST_ROUNDS and is_kind(kind)):
             raise _malformed("answer")
         return cls(party, wanted, opened, is_over, has_start, learns, kind, refusal, addressed, model)
-
-
-def is_digest(text: str) -> bool:
-    """Whether `text` is SHA-256 in hexadecimal."""
-    return len(text) == 64 and all(char in "0123456789abcdef" for char in text)
 
 
 def is_kind(text: object) -> bool:

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from hekat.digest_text import is_digest
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import HekatError, InputError, PolicyError, StateError
 from hekat.job.policy.enforce import AskingJob, recorded
-from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call, is_digest
+from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call
 from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.party_run import PartyRun

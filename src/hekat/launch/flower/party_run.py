@@ -11,7 +11,7 @@ from hekat.launch.flower.desk import Desk
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.metrics_file import MetricsFile
 from hekat.launch.flower.opened_run import opened_run
-from hekat.launch.loop_rounds import tell_rounds
+from hekat.launch.loop_rounds import SERVER_SAID, tell_rounds
 from hekat.launch.one_role import roles_that_may_be_lost
 from hekat.own_loop import Party
 from hekat.own_loop.loop_roles import LoopRoles
@@ -23,7 +23,6 @@ from hekat.wire import Disclosure
 
 MODEL_FILE = "model.npz"
 _STEP_OF_SERVER = "server"
-_TERMS = "what the server said for the round"
 
 
 class PartyRun:
@@ -117,8 +116,7 @@ class PartyRun:
         party.start_from(desk.wait_for_start())
         for round_number in range(1, desk.rounds + 1):
             update, weight, terms = desk.wait_for_update(round_number)
-            # A server that has the others train on nothing would see this site's update alone in the mean.
-            desk.open(round_number, party.aggregate(update, weight=weight, same=(_TERMS, terms)))
+            desk.open(round_number, party.aggregate(update, weight=weight, same=(SERVER_SAID, terms)))
             if self._loop.job.server_learns_model and session.ledger is not None:
                 told = Disclosure("disclosed", "the mean of the round, to the engine's server, as the job says")
                 session.ledger.note(f"round-{round_number}/{_STEP_OF_SERVER}", "the opened mean", told)

@@ -15,12 +15,12 @@ import numpy as np
 
 from hekat.errors import InputError, ProtocolError
 from hekat.job.averaging.job_file import AveragingJob
+from hekat.launch.loop_rounds import SERVER_SAID
 from hekat.launch.nvflare.protected.handover import Handover
 from hekat.launch.nvflare.protected.tensors import Tensors, add, copy_of, digest_of, floats_of, subtract, zero_each
 
 _METRIC = "hekat/metric/"
 _SAME_MODEL = "the model of the round"
-_TERMS = "what the server said for the round"
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,7 @@ class AppParty:
         self._check_names(update.values)
         state = add(self._base, update.values) if update.is_difference else dict(update.values)
         metrics = self._metrics_of(update)
-        # A server that has the others train on nothing would see this site's update alone in the mean.
-        same = (_TERMS, self._terms)
+        same = (SERVER_SAID, self._terms)
         result = self._handover.ask(
             lambda party: party.aggregate({**state, **metrics}, weight=update.weight, same=same)
         )

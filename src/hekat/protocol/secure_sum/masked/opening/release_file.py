@@ -24,12 +24,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hekat.digest_text import is_digest
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 from hekat.state.checksum_line import with_checksum
 
 _TITLE = "hekat releases"
-_HEX_DIGITS = 64
 Entry = tuple[str, ...]
 """A digest, then names."""
 
@@ -92,7 +92,7 @@ def _read_lines(title: str, lines: list[str]) -> Releases:
     releases = Releases()
     for line in lines:
         kind, first, *rest = line.split(" ")
-        if kind not in known or not all(_is_digest(text) for text in (first, *rest[:1])) or "" in rest:
+        if kind not in known or not all(is_digest(text) for text in (first, *rest[:1])) or "" in rest:
             raise ValueError
         if kind == "key":
             if rest or releases.key_digest:
@@ -108,16 +108,12 @@ def _add(releases: Releases, kind: str, key: str, entry: Entry) -> None:
     repeats = key in releases.single if is_single else entry in releases.several.get(key, ())
     if not entry or repeats or (kind == "number" and len(entry) > 1) or (not is_single and not releases.key_digest):
         raise ValueError
-    if kind == "rows" and not (len(entry) > 1 and _is_digest(entry[1])):
+    if kind == "rows" and not (len(entry) > 1 and is_digest(entry[1])):
         raise ValueError
     if is_single:
         releases.single[key] = entry
     else:
         releases.several[key] = (*releases.several.get(key, ()), entry)
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == _HEX_DIGITS and not text.strip("0123456789abcdef")
 
 
 def _with_checksum(lines: list[str]) -> bytes:
