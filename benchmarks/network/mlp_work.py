@@ -94,7 +94,7 @@ def check_same_work(
     more of any difference.
     """
     features, labels = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    shares = [work.right_share(model, features, labels) for model in models]
+    shares = [work.right_share(model, features.astype(np.float64), labels) for model in models]
     if not max(shares) - min(shares) <= MOST_APART:
         sys.exit(f"models of the same work label {', '.join(f'{share:.2%}' for share in shares)} rightly: not measured")
     return shares

@@ -197,11 +197,11 @@ def test_engine_sites_train_as_a_job_does(load: Any, tmp_path: Path) -> None:
 def test_work_is_the_same_where_models_label_the_same_share_rightly(load: Any) -> None:
     work = load("network.mlp_work")
     small = work.MlpWork(hidden=4, batch_rows=0, learning_rate=0.1)
-    features = np.random.default_rng(5).random((100, work.COLUMNS))
+    features = np.random.default_rng(5).random((100, work.COLUMNS)).astype(np.float32).astype(np.float64)
     first = small.first_vector()
     right = small.model.predict(small.split(first), features)
     wrong = np.where(np.arange(100) < 10, (right + 1) % work.CLASSES, right)
-    halves = [(features[:50], wrong[:50]), (features[50:], wrong[50:])]
+    halves = [(features[:50].astype(np.float32), wrong[:50]), (features[50:].astype(np.float32), wrong[50:])]
     assert work.check_same_work(small, [first, first], halves) == [0.9, 0.9]
     with pytest.raises(SystemExit, match="not measured"):
         work.check_same_work(small, [first, np.zeros_like(first)], halves)
