@@ -261,6 +261,7 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
         "job/policy/test_refusals_ledger.py::test_a_member_that_was_drawn_and_is_not_listed_is_in_the_ledger",
         "cli/run/test_drawn_members.py::"
         "test_a_policy_that_the_draw_does_not_keep_ends_the_run_before_anything_is_dealt",
+        "cli/run/test_drawn_members.py::test_a_comparison_draws_no_members_that_the_site_does_not_allow",
     ),
     "require_approval": ("cli/site/test_policy_attacks.py::test_one_role_alone_is_refused_as_well",),
 }
