@@ -263,7 +263,11 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
         "test_a_policy_that_the_draw_does_not_keep_ends_the_run_before_anything_is_dealt",
         "cli/run/test_drawn_members.py::test_a_comparison_draws_no_members_that_the_site_does_not_allow",
     ),
-    "require_approval": ("cli/site/test_policy_attacks.py::test_one_role_alone_is_refused_as_well",),
+    "require_approval": (
+        "cli/site/test_policy_attacks.py::test_one_role_alone_is_refused_as_well",
+        "launch/flower/test_party_process.py::"
+        "test_an_approval_that_was_taken_back_while_the_process_waited_begins_no_run",
+    ),
 }
 """Tests of what no job file shows: keys that others send, members that are drawn, rows that are counted, a server that
 asks for more than the job says, a prediction, which has no job."""

@@ -18,6 +18,7 @@ from tests.job.policy.policy_cases import (
     ELSEWHERE,
     THREE,
     Case,
+    arbitrated,
     averaging,
     horizontal,
     intersection,
@@ -39,6 +40,7 @@ from hekat.ledger.refusals import RefusedJob, refused_jobs
 TESTS = Path(__file__).parents[2]
 HEADER_ALONE = b"person,age,dose,ill\n\x00 no row can be read here\n"
 LISTS_LINE = "allow_columns, deny_columns"
+ALL = 'protocols = ["horizontal", "vertical_linear", "psi", "averaging"]'
 
 
 @dataclass(frozen=True)
@@ -171,12 +173,49 @@ def test_a_column_that_is_not_allowed_is_refused_before_a_row_is_read(place: Pla
     enforce_policy(place.write_site("", {table: f'{lists}\nignore = ["age", "dose"]'}), job, roles_of(job))
 
 
+def test_a_column_of_a_parquet_file_is_refused_before_a_row_is_read(place: Place) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="needs hekat[parquet]")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs hekat[parquet]")
+    path = place.folder / "rows.parquet"
+    parquet.write_table(arrow.table({"age": [61, 62], "dose": [0.5, 0.25], "ill": ["no", "yes"]}), path)
+    written = path.read_bytes()
+    footer = len(written) - 8 - int.from_bytes(written[-8:-4], "little")
+    path.write_bytes(written[:4] + bytes(footer - 4) + written[footer:])
+    job = place.write_job(horizontal())
+    place.write_site("", {NORTH: DENIED})
+    site = place.folder / "site.toml"
+    csv = f'[{NORTH}]\nsource = "csv"\npath = "rows.csv"\nid = "person"\n'
+    parts = site.read_text().partition(csv)
+    site.write_text(f'{parts[0]}[{NORTH}]\nsource = "parquet"\npath = "rows.parquet"\n{parts[2]}')
+    check_refused(place, load_site(site), job, ("north",), f"[{NORTH}] {LISTS_LINE}", f"change {NORTH}.")
+
+
 def test_lists_of_another_partys_table_are_for_its_own_site_to_hold(place: Place) -> None:
     (place.folder / "rows.csv").write_bytes(HEADER_ALONE)
     job = place.write_job(horizontal())
     site = place.write_site("", {NORTH: DENIED})
     enforce_policy(site, job, ("east", "hub"))
     refuse(site, job, roles_of(job))
+
+
+AT_WEST = "data under [party.west]"
+ROLES_WITH_ROWS = {
+    "aggregator": (horizontal(), 'aggregator = "hub"', 'aggregator = "west"'),
+    "key authority": (horizontal(protection='opening = "authority"\nauthority = "hub"'), 'y = "hub"', 'y = "west"'),
+    "aggregator of an app": (averaging(), 'aggregator = "hub"', 'aggregator = "west"'),
+    "arbiter": (arbitrated(), 'arbiter = "hub"', 'arbiter = "west"'),
+}
+
+
+@pytest.mark.parametrize("name", ROLES_WITH_ROWS)
+def test_a_site_with_rows_is_given_no_role_that_adds_or_opens(place: Place, name: str) -> None:
+    """A writer of jobs names it in the place of a site that holds nothing."""
+    text, none, west = ROLES_WITH_ROWS[name]
+    text = text.replace('aggregator = "hub"', 'aggregator = "adder"') if name == "key authority" else text
+    assert none in text
+    job = place.write_job(text.replace(none, west))
+    site = place.write_site(f'{ALL}\nopenings = ["committee", "authority"]')
+    check_refused(place, site, job, ("west",), f"[party] of the {name.removesuffix(' of an app')}", AT_WEST)
 
 
 # --- other ways to write the same ------------------------------------------------------------------------------------
@@ -219,7 +258,6 @@ def test_a_policy_in_another_place_is_refused(tmp_path: Path, place_of_policy: s
         load_site(path)
 
 
-ALL = 'protocols = ["horizontal", "vertical_linear", "psi", "averaging"]'
 CHANGES = {
     "a comment": lambda text: f"{text}# more\n",
     "another line end": lambda text: text.replace("\n", "\r\n"),
