@@ -78,6 +78,25 @@ def test_a_policy_that_the_draw_does_not_keep_ends_the_run_before_anything_is_de
     assert all(name in answer.err for name in strangers)
 
 
+def test_a_comparison_draws_no_members_that_the_site_does_not_allow(nine, monkeypatch) -> None:
+    """It draws a committee of its own, whose members open sums of the same rows."""
+
+    def drawn(settings, *said) -> tuple[str, ...]:
+        return NAMES[2:] if settings.codec.value_bits == 12 else NAMES[:7]
+
+    monkeypatch.setattr("hekat.protocol.secure_sum.masked.draw_members.members_of", drawn)
+    allowed = ", ".join(f'"{name}"' for name in NAMES[:7])
+    nine.edit("site.toml", r"^\[policy\]", f"[policy]\ncommittee_members = [{allowed}]")
+    nine.edit("job.toml", r"^\[protection\]", "[compare]\nbits = [12]\n\n[protection]")
+    answer = nine.run()
+    assert answer.code == 2
+    assert "lake, plain not in policy.committee_members" in " ".join(answer.err.split())
+    refused = json.loads(nine.call("audit", nine.folder / "states" / "north", "--party", "north", "--json").out)[
+        "refused"
+    ]
+    assert [line["line"] for line in refused] == ["policy.committee_members"]
+
+
 def test_too_few_allowed_parties_are_refused_before_anything_is_written(nine) -> None:
     nine.edit("site.toml", r"^\[policy\]", '[policy]\ncommittee_members = ["north", "east"]')
     answer = nine.run()

@@ -126,6 +126,17 @@ def test_no_process_begins_for_a_job_that_the_site_has_not_approved(sites: LoopS
     assert "approval" in refusals(sites)
 
 
+def test_an_approval_that_was_taken_back_while_the_process_waited_begins_no_run(sites: LoopSites) -> None:
+    with serving(sites) as (path, _):
+        revoke(load_site(sites.site_file("north")), "north", sites.job.digest)
+        with pytest.raises(PolicyError, match="not approved"):
+            courier(sites, path, new_run_id()).exchange(first_state())
+        assert "approval" in refusals(sites)
+        assert not sites.runs("north").exists()
+        sites.approve()
+        assert courier(sites, path, new_run_id()).exchange(first_state()).party == "north"
+
+
 def test_a_changed_letter_of_the_job_is_not_approved(sites: LoopSites) -> None:
     sites.job_path.write_text(sites.job_path.read_text().replace("rounds = 2", "rounds = 3"))
     with pytest.raises(PolicyError, match="not approved"):

@@ -8,11 +8,15 @@ from dataclasses import replace
 
 import pytest
 
+from hekat.channel import PartyKey
 from hekat.errors import JobError, PartyStoppedError, PolicyError, StateError
+from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
+from hekat.ledger import audit
+from hekat.ledger.refusals import refused_jobs
 from hekat.run.vertical_linear.part_file import load_parts
 from hekat.run.vertical_linear.prediction_count import COUNTS_FOLDER, PredictionCount
 from hekat.state import Counter
@@ -121,10 +125,14 @@ def test_a_damaged_count_is_no_new_one(trained) -> None:
 
 def test_a_run_whose_test_rows_would_pass_the_limit_is_refused_before_it_begins(firms) -> None:
     firms.write_job(firms.ARBITER + firms.WAIVER, arbiter='"auditor"', test_data='"clients-test"')
-    firms.write_site(policy(39, firms))
+    firms.write_site(policy(39, firms), party={"bank": "state = 'states/bank'\n"})
     with pytest.raises(PolicyError, match="so many predictions") as refused:
         firms.load_inputs()
     assert refused.value.got == "40 rows after 0"
+    (ledger,) = find_refusal_ledgers(firms.folder / "states" / "bank")
+    own = PartyKey.load(firms.folder / "states" / "bank" / "refusals" / "own.key")
+    (kept,) = refused_jobs(audit(ledger, own.public))
+    assert (kept.line, kept.asked) == ("policy.max_predictions", "40 rows after 0")
     firms.write_site(policy(40, firms))
     firms.load_inputs()
 

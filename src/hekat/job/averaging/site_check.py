@@ -42,7 +42,7 @@ def _on_app(site: Site, job: AveragingJob, here: Collection[str] | None) -> list
             "policy.max_rounds",
             f"{job.round_count} rounds",
             "no limit" if policy.max_rounds is None else str(policy.max_rounds),
-            lambda: check_rounds(policy, job.round_count, "rounds"),
+            lambda: check_rounds(policy, job.round_count, "lower rounds in the job"),
         ),
         PolicyCheck(
             "policy.server_learns_model",

@@ -44,6 +44,11 @@ class Job:
     party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
     """The key that every role signs with; none where the job leaves that open."""
 
+    @property
+    def training_count(self) -> int:
+        """How often all parties train together: once, and again for each comparison with other bits or in the clear."""
+        return 1 + len(self.compare_bits) + (self.compare_plain and self.settings.protection != "none")
+
 
 def load_job(path: Path) -> Job:
     """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""

@@ -18,13 +18,15 @@ from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of,
 from hekat.job.policy.shared_checks import (
     check_exactness_check,
     check_holds_nothing,
-    check_key_bits,
     check_opening,
     check_protections,
     on_job,
+    on_key_sizes,
     on_parties,
 )
 from hekat.job.site_file import Site
+
+_CURE_OF_ROUNDS = "lower training.rounds in the job, or compare fewer trainings (compare.bits, compare.plain)"
 
 
 def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None) -> None:
@@ -45,6 +47,7 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
     model, bits = settings.model.name, (settings.codec.value_bits, *job.compare_bits)
     counts = settings.validation.hold_out > 0 and settings.validation.counts_scores and settings.classes is not None
     is_summed = settings.protection != "none"
+    rounds = job.training_count * settings.training.round_count
     return [
         *on_job(site, PROTOCOL, job.digest),
         PolicyCheck(
@@ -55,9 +58,9 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
         ),
         PolicyCheck(
             "policy.max_rounds",
-            f"{settings.training.round_count} rounds",
+            f"{rounds} rounds" + (", with comparisons" if job.training_count > 1 else ""),
             "no limit" if policy.max_rounds is None else str(policy.max_rounds),
-            lambda: check_rounds(policy, settings.training.round_count),
+            lambda: check_rounds(policy, rounds, _CURE_OF_ROUNDS),
         ),
         PolicyCheck(
             "policy.max_value_bits",
@@ -90,12 +93,7 @@ def _on_sums(site: Site, job: Job) -> list[PolicyCheck]:
             say_names(policy.openings, "none at all"),
             lambda: check_opening(policy, settings.opening) if is_lattice else None,
         ),
-        PolicyCheck(
-            "policy.min_key_bits",
-            f"{settings.key_bits} bits" if is_paillier else APPLIES_NOT,
-            str(policy.min_key_bits),
-            lambda: check_key_bits(policy, settings.key_bits) if is_paillier else None,
-        ),
+        on_key_sizes(policy, {"protection.key_bits": settings.key_bits} if is_paillier else {}),
         PolicyCheck(
             "policy.exactness_check",
             "yes" if job.check_exactness else "no",

@@ -156,7 +156,7 @@ def policy_lines() -> list[str]:
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
         default("single_ids", policy.single_ids, "a party of an intersection may ask about one person"),
         default("server_learns_model", policy.server_learns_model, "the server of another engine sees the mean model"),
-        example("max_rounds", 50, "rounds of a job, or epochs; unless said, no limit"),
+        example("max_rounds", 50, "rounds of a job, comparisons included, or epochs; unless said, no limit"),
         default("max_value_bits", policy.max_value_bits, "of a number in opened sums and gradients"),
         default("max_validation_bins", policy.max_validation_bins, "that scores of held-out rows are counted in"),
         default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),

@@ -30,15 +30,14 @@ def check_model(policy: SitePolicy, model: str) -> None:
         )
 
 
-def check_rounds(policy: SitePolicy, rounds: int, key: str = "training.rounds") -> None:
-    """Raise PolicyError for more rounds, or epochs, than the site allows."""
+def check_rounds(policy: SitePolicy, rounds: int, cure: str, what: str = "rounds") -> None:
+    """Raise PolicyError for more rounds, or epochs, than the site allows; `cure` says how the job asks for fewer."""
     if policy.max_rounds is not None and rounds > policy.max_rounds:
-        what = key.rpartition(".")[2]
         raise PolicyError(
             f"the site does not allow so many {what}",
             expected=f"up to policy.max_rounds = {policy.max_rounds}",
             got=f"{rounds} {what}",
-            cure=f"lower {key} in the job, or let the site's owner raise policy.max_rounds",
+            cure=f"{cure}, or let the site's owner raise policy.max_rounds",
         )
 
 

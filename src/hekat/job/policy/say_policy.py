@@ -72,7 +72,7 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     "protections": _protections,
     "openings": _openings,
     "models": _listed("only these models may be trained", "any model that Hekat or this site has", "models"),
-    "min_key_bits": lambda policy: "Paillier and RSA keys of jobs have at least so many bits",
+    "min_key_bits": lambda policy: "Paillier and RSA keys of jobs and predictions have at least so many bits",
     "exactness_check": _either(
         "one process may compare all parties' updates in the clear", "no process sees all updates", "exactness_check"
     ),
@@ -99,12 +99,14 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "server_learns_model",
     ),
     "max_rounds": _listed(
-        "at most so many rounds of a horizontal job, epochs of a vertical one: each opens sums over the rows here",
+        "at most so many rounds of a horizontal job, comparisons included, or epochs of a vertical one: each "
+        "opens sums over the rows here",
         "a job may open as many sums as it asks for",
         "max_rounds",
     ),
     "max_value_bits": lambda policy: (
-        "a number in an opened sum of updates, or in a gradient that a party sees, is told to at most so many bits"
+        "a number in an opened sum of updates, or in a gradient that a party sees, is told to at most so many bits; "
+        "means and spreads of columns (training.standardise) keep their 32"
     ),
     "max_validation_bins": lambda policy: (
         "scores of held-out rows are counted in at most so many bins for each class, summed over parties"

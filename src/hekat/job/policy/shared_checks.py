@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from hekat.errors import JobError, PolicyError
 from hekat.job.policy.job_limits import check_is_listed, check_protocol, say_names
-from hekat.job.policy.policy_check import PolicyCheck
+from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
 from hekat.protocol.secure_sum.settings import PROTECTIONS
@@ -102,6 +102,17 @@ def on_job(site: Site, protocol: str, digest: bytes) -> list[PolicyCheck]:
             lambda: check_is_listed(policy, digest),
         ),
     ]
+
+
+def on_key_sizes(policy: SitePolicy, sizes: Mapping[str, int]) -> PolicyCheck:
+    """The line of keys that are made for a job: their bits by the setting that says them."""
+
+    def check() -> None:
+        for key, bits in sizes.items():
+            check_key_bits(policy, bits, key)
+
+    asked = f"{min(sizes.values())} bits" if sizes else APPLIES_NOT
+    return PolicyCheck("policy.min_key_bits", asked, str(policy.min_key_bits), check)
 
 
 def on_parties(site: Site, parties: Collection[str]) -> PolicyCheck:

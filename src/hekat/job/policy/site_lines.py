@@ -32,9 +32,9 @@ class SitePolicy:
     hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
     `joined_rows` lets this process put the parties' rows together for a comparison. `single_ids` lets a party of an
     intersection ask about one person. `server_learns_model` lets the server of an engine see the mean model.
-    `max_rounds` bounds a horizontal job's rounds and a vertical one's epochs (None: no limit), `max_value_bits` the
-    bits of one number in sums that are opened and in gradients that a party sees, `max_validation_bins` the counters
-    of held-out rows' scores.
+    `max_rounds` bounds a horizontal job's rounds, comparisons included, and a vertical one's epochs (None: no limit),
+    `max_value_bits` the bits of one number in sums of updates that are opened and in gradients that a party sees,
+    `max_validation_bins` the counters of held-out rows' scores.
     `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model, and their scores
     are told to 2^-max_score_bits at the finest.
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys

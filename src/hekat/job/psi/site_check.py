@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hekat.job.policy.job_limits import check_single_ids
-from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
-from hekat.job.policy.shared_checks import check_key_bits, on_job, on_parties
+from hekat.job.policy.policy_check import PolicyCheck, refusals_of, refuse_first
+from hekat.job.policy.shared_checks import on_job, on_key_sizes, on_parties
 from hekat.job.psi.job_file import PROTOCOL, IntersectionJob
 from hekat.job.site_file import Site
 
@@ -25,15 +25,9 @@ def intersection_checks(site: Site, job: IntersectionJob, here: Collection[str] 
     Lists of columns say nothing here: only ids are compared.
     """
     settings, policy = job.settings, site.policy
-    has_key = settings.kind == "rsa_blind"
     return [
         *on_job(site, PROTOCOL, job.digest),
-        PolicyCheck(
-            "policy.min_key_bits",
-            f"{settings.key_bits} bits" if has_key else APPLIES_NOT,
-            str(policy.min_key_bits),
-            lambda: check_key_bits(policy, settings.key_bits, "intersection.key_bits") if has_key else None,
-        ),
+        on_key_sizes(policy, {"intersection.key_bits": settings.key_bits} if settings.kind == "rsa_blind" else {}),
         PolicyCheck(
             "policy.single_ids",
             "yes" if settings.allow_single else "no",

@@ -16,14 +16,15 @@ from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of,
 from hekat.job.policy.shared_checks import (
     check_exactness_check,
     check_holds_no_rows,
-    check_key_bits,
     check_protections,
     on_job,
+    on_key_sizes,
     on_parties,
 )
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
+from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 from hekat.protocol.vertical_linear.settings import PROTECTIONS_OF_FORMS
 
@@ -59,7 +60,7 @@ def _on_protocol(site: Site, job: VerticalJob) -> list[PolicyCheck]:
             "policy.max_rounds",
             f"{settings.training.epochs} epochs",
             "no limit" if policy.max_rounds is None else str(policy.max_rounds),
-            lambda: check_rounds(policy, settings.training.epochs, "training.epochs"),
+            lambda: check_rounds(policy, settings.training.epochs, "lower training.epochs in the job", "epochs"),
         ),
         PolicyCheck(
             "policy.max_value_bits",
@@ -86,26 +87,16 @@ def _on_protection(site: Site, job: VerticalJob) -> list[PolicyCheck]:
             say_names(policy.vertical_forms, "none at all"),
             lambda: _check_form(policy, str(settings.form)),
         ),
-        PolicyCheck(
-            "policy.min_key_bits",
-            f"{min(sizes.values())} bits" if sizes else APPLIES_NOT,
-            str(policy.min_key_bits),
-            lambda: _check_key_sizes(policy, sizes),
-        ),
+        on_key_sizes(policy, sizes),
     ]
 
 
 def _key_sizes(job: VerticalJob) -> dict[str, int]:
     """The bits of the keys that the job asks for, by the key that says them."""
-    sizes = {"protection.key_bits": job.settings.key_bits} if job.settings.protection == "paillier" else {}
+    sizes = {"protection.key_bits": job.settings.key_bits} if key_makers(job) else {}
     if job.intersection is not None and job.intersection.kind == "rsa_blind":
         sizes["intersection.key_bits"] = job.intersection.key_bits
     return sizes
-
-
-def _check_key_sizes(policy: SitePolicy, sizes: dict[str, int]) -> None:
-    for key, bits in sizes.items():
-        check_key_bits(policy, bits, key)
 
 
 def _on_leaks(site: Site, job: VerticalJob) -> list[PolicyCheck]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from hekat.digest_text import is_digest
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import HekatError, InputError, PolicyError, StateError
+from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call
 from hekat.launch.flower.carried_role import Addressed
@@ -166,6 +167,8 @@ class PartyProcess:
         if self._run is None:
             if not is_run_id(call.run_id):
                 raise InputError("no run's name", expected="UTC time and six hexadecimal digits", got="another text")
+            # The process may have waited for hours, and its operator may have taken the approval back.
+            enforce_policy(loop.site, job, (loop.role,))
             self._run = PartyRun(loop, call.run_id)
             self._tell(f"run {call.run_id} begins")
             self._run.start()

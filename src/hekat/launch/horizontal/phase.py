@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from hekat.channel import PartyKey
 from hekat.errors import PartyLostError, PartyStoppedError
+from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.launch.horizontal.in_process import MetricsOnce, SharedObserver, play_all
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -98,6 +100,7 @@ class Phase:
                     upload_state=self.states.get(name),
                     key_pair=key_pair if name == settings.leader else None,
                     observer=self.observer,
+                    accept_members=partial(check_members_of, inputs.site, inputs.job, name),
                     other_sums_accepted=inputs.accepts_other_sums(name),
                     model_caveats=inputs.model_caveats,
                 )

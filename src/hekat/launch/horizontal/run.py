@@ -10,7 +10,6 @@ from hekat.channel import PartyKey
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import PartyLostError, PartyStoppedError, StateError
-from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.job.load_any_job import check_may_run, roles_of
 from hekat.launch.horizontal.comparisons import Comparer
@@ -200,7 +199,6 @@ class _Session:
                 resume_from=resumed,
                 own_state=own.get(context.role),
                 dropout_round=self.dropouts.get(context.role),
-                accept_members=lambda members: check_members_of(self.inputs.site, job, context.role, members),
                 exactness_check=check,
             )
 

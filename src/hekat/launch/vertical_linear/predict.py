@@ -24,7 +24,7 @@ from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.enforce import AskingJob, enforce
 from hekat.job.policy.job_limits import check_protocol, say_names
 from hekat.job.policy.policy_check import PolicyCheck
-from hekat.job.policy.shared_checks import check_has_tables
+from hekat.job.policy.shared_checks import check_has_tables, on_key_sizes
 from hekat.job.site_file import Site, find_source
 from hekat.job.vertical_linear.job_file import ALIGNED, PROTOCOL
 from hekat.job.vertical_linear.site_check import check_score_bits
@@ -78,7 +78,7 @@ def predict_jointly(
     `receivers` learn the scores, to 2^-score_bits: the guest alone where none is named. Rows are matched as the
     training rows were, and counted at each party (`PredictionCount`). Columns that the model does not know are ignored.
     Raises StateError where parts are missing, InputError or JobError for data that is not, PolicyError where a site
-    allows no more predicted rows or no scores this fine, PartyStoppedError where a party failed.
+    allows no more predicted rows, no scores this fine or no keys this small, PartyStoppedError where a party failed.
     """
     saved = load_parts(run_folder)
     first = next(iter(saved.values()))
@@ -87,7 +87,7 @@ def predict_jointly(
     about = repr((first.part.model_id, data_name, settings, intersection))
     digest = hashlib.sha256(about.encode()).digest()
     asking = AskingJob(_PREDICTION, digest, settings.parties)
-    enforce(site, asking, _policy_checks(site, settings, saved, data_name))
+    enforce(site, asking, _policy_checks(site, settings, saved, intersection, data_name))
     check_has_tables(site, settings.parties)
     tables, ignored = _load_tables(site, data_name, saved)
     keys = _load_key_pairs(site, saved, ask_passphrase)
@@ -103,10 +103,18 @@ def predict_jointly(
 
 
 def _policy_checks(
-    site: Site, settings: PredictionSettings, saved: Mapping[str, SavedPart], data_name: str
+    site: Site,
+    settings: PredictionSettings,
+    saved: Mapping[str, SavedPart],
+    intersection: IntersectionSettings | None,
+    data_name: str,
 ) -> list[PolicyCheck]:
     """What the site says of a prediction, which has no job file: nothing of rounds, and nobody approves it."""
     policy = site.policy
+    first = next(iter(saved.values())).part
+    sizes = {"protection.key_bits": first.key_bits} if first.form == "shared_weights" else {}
+    if intersection is not None and intersection.kind == "rsa_blind":
+        sizes["intersection.key_bits"] = intersection.key_bits
     checks = [
         PolicyCheck(
             "policy.protocols", PROTOCOL, say_names(policy.protocols, "none"), lambda: check_protocol(policy, PROTOCOL)
@@ -117,6 +125,7 @@ def _policy_checks(
             str(policy.max_score_bits),
             lambda: check_score_bits(policy, settings.score_bits),
         ),
+        on_key_sizes(policy, sizes),
     ]
     for party, one in saved.items():
         # Columns that the model does not know are not read.
@@ -161,7 +170,8 @@ def _load_key_pairs(
 def _intersection_of(saved: SavedPart) -> IntersectionSettings | None:
     if saved.intersection == ALIGNED:
         return None
-    return IntersectionSettings(saved.part.guest, saved.part.hosts, saved.intersection)
+    kind, bits = saved.intersection, saved.intersection_key_bits
+    return IntersectionSettings(saved.part.guest, saved.part.hosts, kind, key_bits=bits)
 
 
 @dataclass

@@ -14,6 +14,7 @@ from hekat.data import ColumnSpecs
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import HekatError, StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.protocol.psi.settings import DEFAULT_KEY_BITS
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.settings import FORMS, TASKS
@@ -35,7 +36,7 @@ _OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INT
 class SavedPart:
     """A part, and the facts needed to read new rows for it.
 
-    `intersection` is the kind that matched the training rows.
+    `intersection` is the kind that matched the training rows, `intersection_key_bits` the size of its keys.
     """
 
     part: ModelPart
@@ -43,6 +44,7 @@ class SavedPart:
     sparse: bool
     intersection: str
     job: str
+    intersection_key_bits: int = DEFAULT_KEY_BITS
 
 
 def save_part(folder: Path, job: VerticalJob, part: ModelPart) -> None:
@@ -58,6 +60,7 @@ def save_part(folder: Path, job: VerticalJob, part: ModelPart) -> None:
         "column_specs": job.columns.to_json(),
         "sparse": job.sparse,
         "intersection": job.intersection_kind,
+        "intersection_key_bits": DEFAULT_KEY_BITS if job.intersection is None else job.intersection.key_bits,
     }
     arrays = {"means": part.means, "spreads": part.spreads, **{f"part/{key}": one for key, one in part.arrays.items()}}
     with disk_errors_as_state_errors(f"{folder} could not be written"):
@@ -137,6 +140,8 @@ def _read(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> SavedPart:
         bool(metadata["sparse"]),
         str(metadata["intersection"]),
         str(metadata["job"]),
+        # A part of an earlier release does not say it, and predicted with keys of the default size.
+        int(metadata.get("intersection_key_bits", DEFAULT_KEY_BITS)),
     )
 
 
