@@ -80,12 +80,12 @@ def count_legs(play_with, monkeypatch) -> Callable[..., tuple[Legs, Any]]:
 
 
 CASES = {
-    "committee of 3": (THREE, {}, 4, [6, 2, 2], 2),
-    "committee of 5": (FIVE, {}, 4, [6, 2, 2], 2),
-    "fixed bounds": (THREE, {"clipping": "fixed", "alpha": 64.0}, 4, [4, 2, 2], 2),
-    "fitted bounds": (THREE, {"clipping": "daciq"}, 4, [5, 4, 4], 2),
-    "authority": (THREE, {"opening": "authority"}, 4, [6, 2, 2], 2),
-    "shared": (THREE, {"opening": "shared"}, 4, [5, 2, 2], 2),
+    "committee of 3": (THREE, {}, 3, [6, 2, 2], 2),
+    "committee of 5": (FIVE, {}, 3, [6, 2, 2], 2),
+    "fixed bounds": (THREE, {"clipping": "fixed", "alpha": 64.0}, 3, [4, 2, 2], 2),
+    "fitted bounds": (THREE, {"clipping": "daciq"}, 3, [5, 4, 4], 2),
+    "authority": (THREE, {"opening": "authority"}, 3, [6, 2, 2], 2),
+    "shared": (THREE, {"opening": "shared"}, 3, [5, 2, 2], 2),
     "paillier": (THREE, {"protection": "paillier", "key_bits": 2048}, 4, [3, 2, 2], 2),
     "none": (THREE, {"protection": "none"}, 3, [2, 2, 2], 2),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -53,12 +53,14 @@ def take_frame(data: bytes) -> Any:
     return data if isinstance(data, PlainFrame) else parse_frame(data)
 
 
-def agree_at_once(channel: Any, timeout_s: float | None) -> Any:
+def agree_at_once(channel: Any, timeout_s: float | None, before_confirmed: Callable[[], None]) -> Any:
     """The session that all ends of a hub have, with a fresh id; its keys seal nothing."""
     with drawing:
         session_id = session_ids.setdefault(channel._channel._hub, os.urandom(sealing.DIGEST_BYTES))
     pair_keys = {name: PairKey(bytes(KEY_BYTES)) for name in channel.parties if name != channel.party}
-    return sealing._Session(session_id, pair_keys, pair_keys)
+    session = sealing._Session(session_id, pair_keys, pair_keys)
+    channel._say_before(session, before_confirmed)
+    return session
 
 
 class LateRecords(Sequence[FieldRecord]):

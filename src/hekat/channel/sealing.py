@@ -81,7 +81,12 @@ def group_of(step: str) -> str:
 class _Session:
     session_id: bytes
     sending: Mapping[str, PairKey]
-    receiving: Mapping[str, PairKey]
+    receiving: dict[str, PairKey]
+
+    def wipe(self) -> None:
+        """Write zeros over the keys."""
+        for pair_key in (*self.sending.values(), *self.receiving.values()):
+            pair_key.wipe()
 
 
 class SealedChannel:
@@ -165,7 +170,9 @@ class SealedChannel:
         """Sealed bytes taken from the channel below so far, hellos included."""
         return sum(traffic.received_bytes for traffic in self.traffic.values())
 
-    def open_session(self, *, timeout_s: float | None = None) -> bytes:
+    def open_session(
+        self, *, timeout_s: float | None = None, before_confirmed: Callable[[], None] = lambda: None
+    ) -> bytes:
         """Meet all other parties and agree on a fresh session; its 32-byte id.
 
         1. Every party sends every other its hello: fresh nonce, fresh sealing key, job digest, signed.
@@ -174,6 +181,10 @@ class SealedChannel:
         4. Every party draws a key for its messages to every other, seals it to that one's sealing key, and signs it
            with the id: a hello replayed or replaced on the way is found here. Sealing keys are dropped then.
 
+        `before_confirmed` may `send`, nothing else: its messages leave with this party's confirmations, before the
+        others' have come. A peer whose hello was replayed cannot open them, and no session opens then; so they may
+        hold only what is worth nothing outside of it.
+
         Raises:
             SealError: a hello or confirmation that does not hold, or parties with different jobs (named).
             PartyStoppedError: also where a party is lost meanwhile: all must be there; it ends the run for all.
@@ -181,7 +192,7 @@ class SealedChannel:
         if self._session is not None:
             raise SealError("the session is open already", expected="one open_session for each channel")
         try:
-            self._session = self._agree_on_session(timeout_s)
+            self._session = self._agree_on_session(timeout_s, before_confirmed)
         except PartyLostError as error:
             raise PartyStoppedError(
                 f"the session cannot be opened without all parties: {error.what}", party=error.party, step=error.step
@@ -195,8 +206,7 @@ class SealedChannel:
         single messages. They may stay in this process's memory until they are written over.
         """
         if self._session is not None:
-            for pair_key in (*self._session.sending.values(), *self._session.receiving.values()):
-                pair_key.wipe()
+            self._session.wipe()
         self._session = None
 
     def __enter__(self) -> SealedChannel:
@@ -374,24 +384,35 @@ class SealedChannel:
             check_payload(field)
         return [self._opened().session_id, *fields]
 
-    def _agree_on_session(self, timeout_s: float | None) -> _Session:
+    def _agree_on_session(self, timeout_s: float | None, before_confirmed: Callable[[], None]) -> _Session:
         session_key = SessionKey()
         mine = make_hello(self._key, self.party, self._run_id, self._protocol, self._job_digest, session_key.public)
         hellos = self._exchange_hellos(mine, timeout_s)
         check_jobs_agree(mine, hellos.values())
         session_id = session_id_of([mine, *hellos.values()])
         peers = {name: SessionPublicKey(hello.session_key) for name, hello in hellos.items()}
-        sending = {name: PairKey.generate() for name in self._others}
-        for name, pair_key in sending.items():
-            sealed_key = pair_key.seal_to(peers[name], session_id, self.party, name)
-            confirmation = confirm_session(self._key, session_id, self.party, name, sealed_key)
-            self._send_counted(name, CONFIRM_STEP, confirmation)
-        receiving = {}
-        for name in self._others:
-            data = self._receive_counted(name, CONFIRM_STEP, timeout_s)
-            sealed_key = check_confirmation(data, session_id, name, self.party, self._pinned[name])
-            receiving[name] = PairKey.open_from(sealed_key, session_key, session_id, name, self.party)
-        return _Session(session_id, sending, receiving)
+        session = _Session(session_id, {name: PairKey.generate() for name in self._others}, {})
+        try:
+            for name, pair_key in session.sending.items():
+                sealed_key = pair_key.seal_to(peers[name], session_id, self.party, name)
+                confirmation = confirm_session(self._key, session_id, self.party, name, sealed_key)
+                self._send_counted(name, CONFIRM_STEP, confirmation)
+            self._say_before(session, before_confirmed)
+            for name in self._others:
+                data = self._receive_counted(name, CONFIRM_STEP, timeout_s)
+                sealed_key = check_confirmation(data, session_id, name, self.party, self._pinned[name])
+                session.receiving[name] = PairKey.open_from(sealed_key, session_key, session_id, name, self.party)
+        except BaseException:
+            session.wipe()
+            raise
+        return session
+
+    def _say_before(self, session: _Session, before_confirmed: Callable[[], None]) -> None:
+        self._session = session
+        try:
+            before_confirmed()
+        finally:
+            self._session = None  # nobody has confirmed it
 
     def _exchange_hellos(self, mine: Hello, timeout_s: float | None) -> dict[str, Hello]:
         data = mine.encode(self._key)

@@ -15,9 +15,10 @@ from hekat.own_loop.party import Party, RoundRecord, Surroundings
 from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
+from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
+from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody, tell_early
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun, PartySumRun
 from hekat.scheme.paillier import KeyPair
@@ -54,8 +55,13 @@ class LoopRoles:
     def play_party(self, channel: Channel, code: Callable[[Party], T]) -> T:
         """What the party's code returns."""
         name = channel.party
+        told: list[RunSecretsMessage | None] = []
         try:
-            return self.sessions[name].play(channel, lambda recorded: self._join(recorded).play(code))
+            return self.sessions[name].play(
+                channel,
+                lambda recorded: self._join(recorded, told[0]).play(code),
+                lambda recorded: told.append(tell_early(recorded, self.settings)),
+            )
         except BaseException as error:
             with self._lock:
                 self.errors[name] = error
@@ -81,7 +87,7 @@ class LoopRoles:
             state = self.upload_states.get(channel.party)
             run_authority(channel, self.settings, AuthorityRun(stopwatch, self.plan, state, self.wait_s))
 
-    def _join(self, channel: RecordedChannel) -> Party:
+    def _join(self, channel: RecordedChannel, told: RunSecretsMessage | None) -> Party:
         stopwatch = self.sessions[channel.party].stopwatch
         run = PartySumRun(
             stopwatch,
@@ -91,6 +97,7 @@ class LoopRoles:
             aggregator_timeout_s=self.wait_s,
             accept_members=self.accept_members,
             names_are_keys=self.names_are_keys,
+            told_secrets=told,
         )
         with needs_everybody():
             aggregation, digest_key = join_sums(channel, self.settings, run)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,30 +59,49 @@ class RoleSession:
         """Sealed bytes that the role received, hellos and signatures included."""
         return sum(one.received_bytes for one in self.traffic.values())
 
-    def play(self, channel: Channel, role: Callable[[RecordedChannel], T]) -> T:
+    def play(
+        self,
+        channel: Channel,
+        role: Callable[[RecordedChannel], T],
+        before_confirmed: Callable[[RecordedChannel], None] | None = None,
+    ) -> T:
         """What `role` returns, played over a session that is opened here and closed at the end.
+
+        `before_confirmed` is as in `SealedChannel.open_session`; what it sends is in the ledger, even where no session
+        opens then.
 
         Raises SealError where the other roles are in another run, job or session or sign with other keys; what
         `Channel` and `role` raise.
         """
-        with SealedChannel(
-            channel,
-            self.key,
-            self.terms.public_keys,
-            run_id=self.terms.run_id,
-            protocol=self.terms.protocol,
-            job_digest=self.terms.job_digest,
-            measure=self.stopwatch.measure,
-        ) as sealed:
-            self.traffic = sealed.traffic
-            session = sealed.open_session()
-            with Ledger(
-                self.ledger_path,
-                channel.party,
+        with (
+            SealedChannel(
+                channel,
                 self.key,
-                session,
+                self.terms.public_keys,
                 run_id=self.terms.run_id,
                 protocol=self.terms.protocol,
-            ) as ledger:
-                self.ledger = ledger
-                return role(RecordedChannel(sealed, ledger))
+                job_digest=self.terms.job_digest,
+                measure=self.stopwatch.measure,
+            ) as sealed,
+            ExitStack() as ledgers,
+        ):
+            self.traffic = sealed.traffic
+
+            @cache
+            def recorded() -> RecordedChannel:
+                """Over the session's ledger, made once the session has an id."""
+                self.ledger = ledgers.enter_context(self._new_ledger(sealed))
+                return RecordedChannel(sealed, self.ledger)
+
+            def say() -> None:
+                if before_confirmed is not None:
+                    before_confirmed(recorded())
+
+            sealed.open_session(before_confirmed=say)
+            return role(recorded())
+
+    def _new_ledger(self, sealed: SealedChannel) -> Ledger:
+        terms = self.terms
+        return Ledger(
+            self.ledger_path, sealed.party, self.key, sealed.session_id, run_id=terms.run_id, protocol=terms.protocol
+        )

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregation
-from hekat.protocol.secure_sum.masked.start_up import join_masked, start_masked
+from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage
+from hekat.protocol.secure_sum.masked.start_up import join_masked, start_masked, tell_run_secrets
 from hekat.protocol.secure_sum.paillier.start_up import join_paillier, start_paillier
 from hekat.protocol.secure_sum.plain.start_up import join_plain, start_plain
 from hekat.protocol.secure_sum.roster import Roster
@@ -29,6 +30,16 @@ def join_sums(channel: RecordedChannel, settings: SumSettings, run: PartySumRun)
     Shares keys and tells upload numbers. The aggregator answers with `start_summation`.
     """
     return _JOIN[settings.protection](channel, settings, run)
+
+
+def tell_early(channel: RecordedChannel, settings: SumSettings) -> RunSecretsMessage | None:
+    """What this party gives the others along with its confirmation of the session, a leg earlier than `join_sums`.
+
+    Under `lattice` the leader gives the secrets of the run, which no other session uses. Paillier's private key may be
+    a stored one, and waits until all have confirmed.
+    """
+    tells = settings.protection == "lattice" and channel.party == settings.leader
+    return tell_run_secrets(channel, settings) if tells else None
 
 
 def start_summation(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.protocol.stopwatch import Stopwatch
@@ -21,7 +22,8 @@ class PartySumRun:
     begins anew. `upload_state` is what protection `lattice` keeps on disk; `aggregator_timeout_s` how long the party
     waits for the aggregator (None: as for any role); `before` as in MaskedAggregation. `accept_members` raises where
     this site forms no committee with the drawn members; `on_members` receives them. `names_are_keys`: the job
-    names party keys, so it was begun by a release that draws members.
+    names party keys, so it was begun by a release that draws members. `told_secrets`: what the leader has told the
+    others already; None where it is to tell them.
     """
 
     stopwatch: Stopwatch
@@ -36,6 +38,7 @@ class PartySumRun:
     accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
     on_members: Callable[[tuple[str, ...]], None] = lambda members: None
     names_are_keys: bool = False
+    told_secrets: RunSecretsMessage | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

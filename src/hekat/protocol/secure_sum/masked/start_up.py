@@ -40,7 +40,7 @@ def join_masked(channel: RecordedChannel, settings: SumSettings, run: PartySumRu
             cure="give the party a state folder",
         )
     keep_to_record(channel, settings, run.upload_state, run.plan)
-    digest_key, shared_key = _share_run_secrets(channel, settings)
+    digest_key, shared_key = _share_run_secrets(channel, settings, run.told_secrets)
     next_number = run.upload_state.uploads.next_value
     channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
     scheme = make_opening_scheme(settings, shared_key, _find_members(channel, settings, run, run.upload_state))
@@ -103,7 +103,21 @@ def _find_members(
     return members
 
 
-def _share_run_secrets(channel: RecordedChannel, settings: SumSettings) -> tuple[bytes, bytes]:
+def tell_run_secrets(channel: RecordedChannel, settings: SumSettings) -> RunSecretsMessage:
+    """The first party draws the secrets of the run and gives them to all others: what it gave.
+
+    They are worth nothing outside the session, so that it may say them before the others have confirmed it.
+    """
+    shared_key = draw_run_key() if settings.opening == "shared" else b""
+    message = RunSecretsMessage(digest_key=draw_run_key(), shared_key=shared_key)
+    for party in settings.parties[1:]:
+        channel.send(party, "run-secrets", message)
+    return message
+
+
+def _share_run_secrets(
+    channel: RecordedChannel, settings: SumSettings, told: RunSecretsMessage | None
+) -> tuple[bytes, bytes]:
     """(digest key, shared key) from the first party; the shared key is empty unless opening is `shared`."""
     if channel.party != settings.leader:
         received = channel.receive(settings.leader, "run-secrets", RunSecretsMessage)
@@ -111,8 +125,5 @@ def _share_run_secrets(channel: RecordedChannel, settings: SumSettings) -> tuple
             check_run_key(received.digest_key, "digest key", settings),
             check_run_key(received.shared_key, "shared key", settings, wanted=settings.opening == "shared"),
         )
-    shared_key = draw_run_key() if settings.opening == "shared" else b""
-    message = RunSecretsMessage(digest_key=draw_run_key(), shared_key=shared_key)
-    for party in settings.parties[1:]:
-        channel.send(party, "run-secrets", message)
+    message = told or tell_run_secrets(channel, settings)
     return message.digest_key, message.shared_key
