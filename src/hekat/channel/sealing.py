@@ -181,9 +181,8 @@ class SealedChannel:
         4. Every party draws a key for its messages to every other, seals it to that one's sealing key, and signs it
            with the id: a hello replayed or replaced on the way is found here. Sealing keys are dropped then.
 
-        `before_confirmed` may `send`, nothing else: its messages leave with this party's confirmations, before the
-        others' have come. A peer whose hello was replayed cannot open them, and no session opens then; so they may
-        hold only what is worth nothing outside of it.
+        `before_confirmed` may `send`: its messages leave before the others have confirmed, and hold only what is worth
+        nothing outside this session. A peer whose hello was replayed cannot open them, and then no session opens.
 
         Raises:
             SealError: a hello or confirmation that does not hold, or parties with different jobs (named).

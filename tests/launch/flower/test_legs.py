@@ -80,7 +80,7 @@ def test_a_party_without_replies_is_lost_and_the_others_go_on(tmp_path: Path) ->
 def test_a_party_that_is_lost_at_any_leg_holds_nobody_up(tmp_path: Path) -> None:
     """Also once the aggregator, which else tells the others, has ended."""
     _, legs, _ = play(make_sites(tmp_path / "whole", FOUR))
-    for leg in range(9, legs.legs + 1):
+    for leg in range(8, legs.legs + 1):
         sites = make_sites(tmp_path / str(leg), FOUR)
         engine, _, aggregator = play(sites, lose={"river": leg})
         assert engine.legs <= legs.legs + 1
@@ -103,7 +103,7 @@ def test_sums_that_shared_secrets_open_play_as_over_other_engines(tmp_path: Path
 def test_with_three_parties_a_loss_ends_the_run_by_name(tmp_path: Path) -> None:
     sites = make_sites(tmp_path)
     with pytest.raises(ProtocolError, match="too few parties"):
-        play(sites, lose={"lake": 8})
+        play(sites, lose={"lake": 7})
     (path,) = sites.runs("north").glob("*.outcome.json")
     assert sites.outcome("north", path.name.removesuffix(".outcome.json")).outcome == "failed"
 
@@ -111,7 +111,7 @@ def test_with_three_parties_a_loss_ends_the_run_by_name(tmp_path: Path) -> None:
 def test_a_run_that_stops_keeps_its_last_mean_and_calls_it_no_model(tmp_path: Path) -> None:
     sites = make_sites(tmp_path, rounds=4)
     with pytest.raises(ProtocolError, match="too few"):
-        play(sites, lose={"lake": 11})
+        play(sites, lose={"lake": 10})
     for party in ("north", "county"):
         (kept,) = sites.runs(party).glob("*/mean-of-round-*.npz")
         assert 0 < load_model(kept)[1]["rounds"] < 4
