@@ -153,6 +153,7 @@ def test_doctor_says_of_tables_what_the_site_file_does(workplace, monkeypatch) -
 def test_make_and_show_keys(workplace) -> None:
     file, passphrase = workplace.folder / "new.key", workplace.folder / "passphrase"
     passphrase.write_text("correct horse\n")
+    passphrase.chmod(0o600)
     answer = workplace.call("keys", "generate", file, "--bits", 2048, "--passphrase-file", passphrase, "--json")
     assert answer.code == 0
     made = json.loads(answer.out)

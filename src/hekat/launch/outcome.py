@@ -13,12 +13,15 @@ from hekat.errors import HekatError, StateError
 from hekat.state import replace_file
 
 _FORMAT = 1
-FINISHED, FAILED = "finished", "failed"
+FINISHED, FAILED, ENDED_EARLY = "finished", "failed", "ended early"
 
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """`job` is the job's digest. `kind` and `error` are the role's error, "" for a role that played to its end."""
+    """`job` is the job's digest. `kind` and `error` are the role's error, "" for a role that played to its end.
+
+    `rounds` says how many were played where they are fewer than the job allows, as "2 of 5".
+    """
 
     run_id: str
     role: str
@@ -26,6 +29,14 @@ class RunOutcome:
     outcome: str
     kind: str = ""
     error: str = ""
+    rounds: str = ""
+
+
+@dataclass
+class NotedEnd:
+    """What a role says of its end; `rounds` as in `RunOutcome`."""
+
+    rounds: str = ""
 
 
 def outcome_path(runs: Path, run_id: str) -> Path:
@@ -34,9 +45,10 @@ def outcome_path(runs: Path, run_id: str) -> Path:
 
 
 @contextmanager
-def noted_outcome(runs: Path, run_id: str, role: str, job: str) -> Iterator[None]:
+def noted_outcome(runs: Path, run_id: str, role: str, job: str) -> Iterator[NotedEnd]:
     """Write how the block ended into the outcome file, mode 600. Raises StateError before the block where the run has
     an outcome already: nobody plays one run twice."""
+    end = NotedEnd()
     path = outcome_path(runs, run_id)
     if path.exists():
         raise StateError(
@@ -48,13 +60,14 @@ def noted_outcome(runs: Path, run_id: str, role: str, job: str) -> Iterator[None
     with disk_errors_as_state_errors(f"{runs} cannot be made"):
         runs.mkdir(parents=True, exist_ok=True)
     try:
-        yield
+        yield end
     except BaseException as error:
         text = str(error) if isinstance(error, HekatError) else ""
         with suppress(StateError):  # the role's own error is what is to be told
             _write(path, RunOutcome(run_id, role, job, FAILED, type(error).__name__, text))
         raise
-    _write(path, RunOutcome(run_id, role, job, FINISHED))
+    outcome = ENDED_EARLY if end.rounds else FINISHED
+    _write(path, RunOutcome(run_id, role, job, outcome, rounds=end.rounds))
 
 
 def read_outcome(path: Path) -> RunOutcome:

@@ -107,6 +107,7 @@ def test_a_weak_line_is_warned_of_and_fails_nothing(workplace, line) -> None:
         ("psi", []),
         ("vertical_linear", ["max_rounds"]),
         ("horizontal", ["min_parties", "max_rounds", "committee_members"]),
+        ("averaging", ["min_parties", "max_rounds", "committee_members"]),
     ],
 )
 def test_lines_that_no_allowed_protocol_asks_for_are_not_weak(workplace, protocol, named) -> None:

@@ -39,7 +39,8 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
 def _on_limits(site: Site) -> Iterator[str]:
     policy = site.policy
     # Lines of protocols that the site does not allow open nothing, however wide they are.
-    sums, trains = "horizontal" in policy.protocols, policy.protocols != ("psi",) and bool(policy.protocols)
+    sums = not {"horizontal", "averaging"}.isdisjoint(policy.protocols)
+    trains = policy.protocols != ("psi",) and bool(policy.protocols)
     if sums and policy.min_parties < FEW_PARTIES:
         yield (
             f"policy.min_parties = {policy.min_parties}: in a sum of two updates each party subtracts its own and has "

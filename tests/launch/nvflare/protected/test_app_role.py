@@ -81,6 +81,16 @@ def test_the_server_is_given_the_mean_where_all_sites_allow_it(tmp_path: Path) -
         assert SERVER_LEARNS in ledger
 
 
+def test_an_app_that_its_server_ends_before_its_last_round_is_not_called_finished(tmp_path: Path) -> None:
+    sites = Sites(tmp_path, {"rounds": 5})
+    order = sites.approve(sites.order())
+    ended = play_all(sites, order, train(rounds=2))
+    assert [(one.role_error, one.app_error) for one in ended.values()] == [(None, None)] * 4
+    for party in PARTIES:
+        outcome = read_outcome(outcome_path(tmp_path / party / "runs", order.run_id))
+        assert (outcome.outcome, outcome.rounds, outcome.error) == ("ended early", "2 of 5", "")
+
+
 def test_an_app_that_fails_leaves_and_the_others_go_on(tmp_path: Path) -> None:
     five = (*PARTIES, "river", "hill")
     sites = Sites(tmp_path, {"rounds": 2}, parties=five)

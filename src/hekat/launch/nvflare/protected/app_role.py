@@ -79,7 +79,7 @@ class AppRole:
                 got="another one",
                 cure="name this site among the parties of protect(...)",
             )
-        with noted_outcome(self.link.runs, self.order.run_id, role, self.order.digest.hex()):
+        with noted_outcome(self.link.runs, self.order.run_id, role, self.order.digest.hex()) as end:
             job, site = self.job(), load_site(self.link.site)
             enforce_policy(site, job, (role,))
             keys = self._keys(job, site, role)
@@ -94,6 +94,9 @@ class AppRole:
                 place = Place(role, channel, self.order.run_id, self.link.runs, keys, progress)
                 with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.parties) as folder:
                     _Run(job, site, place, folder).play(app, handover)
+            if app is not None and app.rounds_done < job.round_count:
+                # Whoever runs the engine's server may stop an app between two rounds: no error tells of it.
+                end.rounds = f"{app.rounds_done} of {job.round_count}"
 
     def _keys(self, job: AveragingJob, site: Site, role: str) -> OwnKeys:
         stated = {role: job.party_keys[role]} if job.party_keys else {}

@@ -36,7 +36,19 @@ class HekatAggregator(FLComponent):  # type: ignore[misc]
         super().__init__()
         self.order = order
         self.model_shapes: dict[str, tuple[int, ...]] = {}
+        self.current_round: int | None = None
+        self._answer = b""
         self._process: AppProcess | None = None
+
+    def note_round(self, number: object) -> None:
+        """The server's workflow sends a task of round `number`."""
+        if isinstance(number, int) and number != self.current_round:
+            self.current_round, self._answer = number, b""
+
+    def is_answer_of_all(self, digest: bytes) -> bool:
+        """Whether all that sites handed in for the current round have this digest; an empty one is of no answer."""
+        self._answer = self._answer or digest
+        return bool(digest) and digest == self._answer
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
         if event_type == EventType.START_RUN:

@@ -22,6 +22,7 @@ from hekat.launch.nvflare.order import SERVER, RunOrder
 from hekat.launch.nvflare.protected.check_recipe import check_recipe, client_apps, find_controller
 from hekat.launch.nvflare.protected.components import PARTY_ID, HekatAggregator, HekatParty, InstallModel, SumUpdate
 from hekat.launch.nvflare.protected.lean_filters import SHAPES_ID, SendModelOnce, SpreadZeros
+from hekat.launch.nvflare.protected.same_answers import NoteRound, SameAnswers
 from hekat.launch.outcome import RunOutcome
 from hekat.state import new_run_id
 from hekat.toml_text import toml_key
@@ -144,9 +145,9 @@ class ProtectedApp:
         controller._ignore_result_error = True
         recipe._job.to_server(HekatAggregator(self._arguments), id=SHAPES_ID)
         task = controller.task_name
-        if not self._job.server_learns_model:
-            recipe.add_server_output_filter(SendModelOnce(), tasks=[task])
-            recipe.add_server_input_filter(SpreadZeros(), tasks=[task])
+        learns = self._job.server_learns_model
+        recipe.add_server_output_filter(NoteRound() if learns else SendModelOnce(), tasks=[task])
+        recipe.add_server_input_filter(SameAnswers() if learns else SpreadZeros(), tasks=[task])
         for app in client_apps(recipe).values():
             for executor in app.executors:
                 executor.tasks = [task]

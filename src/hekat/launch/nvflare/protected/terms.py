@@ -26,19 +26,19 @@ def terms_of(shareable: Shareable, dxo: DXO) -> bytes:
 
     Raises InputError for notes that are no numbers, texts, arrays, lists or tables of these.
     """
-    headers = [[name, _plain(shareable.get_header(name))] for name in _HEADERS]
-    packed: bytes = msgpack.packb([dxo.data_kind, headers, _plain(dxo.meta)])
+    headers = [[name, plain(shareable.get_header(name))] for name in _HEADERS]
+    packed: bytes = msgpack.packb([dxo.data_kind, headers, plain(dxo.meta)])
     return packed
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """What MessagePack has one form for; a number's kind is kept."""
     if isinstance(value, dict):
         # By the packed name: an app may tell the names 1, 1.0 and "1" apart, so their kind counts as a value's does.
-        entries = ([msgpack.packb(_plain(name)), _plain(one)] for name, one in value.items())
+        entries = ([msgpack.packb(plain(name)), plain(one)] for name, one in value.items())
         return ["table", sorted(entries, key=lambda entry: entry[0])]
     if isinstance(value, (list, tuple)):
-        return ["list", [_plain(one) for one in value]]
+        return ["list", [plain(one) for one in value]]
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return ["array", value.dtype.str, list(value.shape), value.tobytes()]
     if value is None or isinstance(value, (bool, float, str, bytes)):
