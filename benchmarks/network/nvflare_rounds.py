@@ -29,7 +29,7 @@ from network.mlp_work import (
     rows_path,
     write_rows,
 )
-from network.own_network import has_own_network, run_in_own_network
+from network.own_network import ONE_THREAD, has_own_network, run_in_own_network
 from network.round_watch import round_medians
 
 PROGRAM = Path(__file__).with_name("nvflare_program.py")
@@ -106,7 +106,7 @@ def play(way: str, work: MlpWork, rows: dict[str, Any], rounds: int) -> dict[str
     with tempfile.TemporaryDirectory(prefix="hekat-") as folder:
         place = Path(folder)
         _prepare(place, work, rows, rounds, "lattice")
-        run_in_own_network([sys.executable, str(PROGRAM), str(place), way], place, TIMEOUT_S)
+        run_in_own_network([sys.executable, str(PROGRAM), str(place), way], place, TIMEOUT_S, ONE_THREAD)
         told = json.loads((place / "told.json").read_text())
         if any(outcome != "finished" for outcome in told.get("outcomes", {}).values()):
             sys.exit(f"roles ended otherwise: {told['outcomes']}")
@@ -199,5 +199,6 @@ def conditions() -> dict[str, Any]:
     return {
         "engine": f"nvflare {metadata.version('nvflare')}",
         "sites": len(SITES),
+        "threads": "one of a matrix library in each process of the engine",
         "network": "a network namespace of its own" if has_own_network() else "this machine's loopback",
     }

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hekat.wire.keyfile import save_private_key
-from network.own_network import run_in_own_network
+from network.own_network import ONE_THREAD, run_in_own_network
 from vertical.data import ARBITER, CREDIT_GUEST, CREDIT_HOST, GUEST, HOST, draw_columns, stored_keys
 
 PROGRAM = Path(__file__).with_name("nvflare_program.py")
@@ -90,7 +90,7 @@ def _play(way: str, form: str, credit: Path | None, row_count: int, epochs: int)
         place = Path(folder)
         _prepare(place, form, credit, row_count, epochs)
         if way == "engine":
-            run_in_own_network([sys.executable, str(PROGRAM), str(place), "job"], place, TIMEOUT_S)
+            run_in_own_network([sys.executable, str(PROGRAM), str(place), "job"], place, TIMEOUT_S, ONE_THREAD)
             outcomes = json.loads((place / "told.json").read_text())["outcomes"]
             if set(outcomes.values()) != {"finished"}:
                 sys.exit(f"roles ended otherwise: {outcomes}")

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+# Sites that share the cores: a matrix library that spins on all of them in each process takes several times as long.
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 _COUNTERS = Path("/proc/net/dev")
 _ENTER = 'ip link set lo up && exec "$@"'
 
