@@ -35,6 +35,8 @@ IDLE_S = 12 * 3600.0
 LINGER_S = 60.0
 # From its connection on a courier has so long for its call, and to take its answer: the next one waits behind it.
 CALL_WITHIN_S = 60.0
+# Metrics, and the word that an app failed, change nothing from the second one on, however many an app sends.
+_MOVES_THE_RUN = (EXCHANGE, UPDATE)
 _ENDS_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.5
 _MAX_SOCKET_PATH_BYTES = 107
@@ -74,8 +76,8 @@ class PartyProcess:
                 with suppress(TimeoutError):
                     connection, _ = self._listener.accept()
                     with connection:
-                        self._serve_one(connection)
-                    heard = time.monotonic()
+                        is_heard = self._serve_one(connection)
+                    heard = time.monotonic() if is_heard else heard
         finally:
             self._listener.close()
             with suppress(OSError):
@@ -94,15 +96,21 @@ class PartyProcess:
             return silent_s > self._idle_s
         return not self._evaluates or bool(run.kind) or silent_s > self._linger_s
 
-    def _serve_one(self, connection: socket.socket) -> None:
-        """One courier's call. Nothing that comes at the socket ends more than its connection."""
+    def _serve_one(self, connection: socket.socket) -> bool:
+        """One courier's call; whether it moved the run. Nothing that comes at the socket ends more than its connection.
+
+        A check of health that only connects, a refused call, and one that leaves metrics keep no process alive.
+        """
         try:
             frame = receive_frame(connection, self._call_within_s)
         except (HekatError, MemoryError):  # a call may be larger than the memory that is left
-            return
+            return False
         connection.settimeout(self._call_within_s)
+        is_heard = False
         try:
-            answer = self._answer(Call.from_frame(frame))
+            call = Call.from_frame(frame)
+            answer = self._answer(call)
+            is_heard = call.asks in _MOVES_THE_RUN
         except Exception as error:
             answer = self._refuse(error)
         # The courier has gone; what it took is lost, and the engine's server loses the party.
@@ -110,6 +118,7 @@ class PartyProcess:
             header, payload = answer.to_frame()
             send_frame(connection, header, payload)
             self._is_told = self._is_told or answer.is_over
+        return is_heard
 
     def _refuse(self, error: Exception) -> Answer:
         is_told = isinstance(error, HekatError) and not isinstance(error, StateError)
