@@ -32,8 +32,8 @@ _log = logging.getLogger("hekat.flower")
 def protected(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """A mod for `ClientApp(mods=[protected])`: updates are summed encrypted, and clients train on the opened mean.
 
-    Raises PolicyError for a message of another strategy, ChannelError where no party process answers: the app's own
-    code has not run then.
+    Raises PolicyError for a message of another strategy, and where others could listen at the party process's socket;
+    ChannelError where no party process answers: the app's own code has not run then.
     """
     order, parcels = take_order(message.content)
     _check_weight(order)
