@@ -150,6 +150,26 @@ def test_ports_and_names_agree_between_files() -> None:
     assert "/run/hekat/party.sock" in words_of(last_stage(instructions_of(images["party"])), "CMD")
 
 
+def test_documents_say_that_a_party_process_comes_up_again_after_its_run() -> None:
+    """A server can then begin run after run of the approved job: not each start is the operator's."""
+    services = services_of(DEPLOY / "compose" / "flower.yml")
+    restarts = {one["restart"] for name, one in services.items() if name.endswith("-party")}
+    [workload] = [
+        one
+        for one in yaml.safe_load_all((DEPLOY / "kubernetes/flower-hospital/statefulset.yaml").read_text("utf-8"))
+        if one["kind"] == "StatefulSet"  # whose pods the cluster restarts always
+    ]
+    assert "party" in {box["name"] for box in workload["spec"]["template"]["spec"]["containers"]}
+    assert restarts == {"unless-stopped"}
+    checklist = (ROOT / "docs/how_to/containers.md").read_text("utf-8").partition("## What a security officer")[2]
+    for words in ("`restart: unless-stopped`", "StatefulSet", "hekat job revoke", "records of releases"):
+        assert words in checklist
+    table = (ROOT / "docs/explanation/security.md").read_text("utf-8").partition("## Engines")[2]
+    [line] = [line for line in table.splitlines() if line.startswith("| begins runs of the approved job again")]
+    assert "containers.md" in line
+    assert "only as often" not in line
+
+
 def test_the_demo_of_flower_keeps_to_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("flwr", reason="needs hekat[flower]")
     if "party" not in subcommands():

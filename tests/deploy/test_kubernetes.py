@@ -156,6 +156,22 @@ def test_images_and_their_checks_are_those_of_the_tree(path: Path) -> None:
                     health.build_parser().parse_args(container[probe]["exec"]["command"][3:])
 
 
+def test_the_socket_lies_in_a_folder_that_the_partys_user_made() -> None:
+    """Everybody may write to the volume itself (mode 777), so neither end would use a socket there."""
+    [path] = [one for one in KUSTOMIZATIONS if one.parent.name == "flower-hospital"]
+    [pod] = pods(path)
+    [volume] = [one for one in pod["volumes"] if one["name"] == "socket"]
+    assert set(volume) == {"name", "emptyDir"}
+    [first] = pod["initContainers"]
+    [whole] = [one["mountPath"] for one in first["volumeMounts"] if one["name"] == "socket"]
+    script = first["command"][-1]
+    assert script.startswith("umask 077 && ")
+    assert "runAsUser" not in first["securityContext"]
+    mounts = [mount for box in pod["containers"] for mount in box["volumeMounts"] if mount["name"] == "socket"]
+    assert [(one["mountPath"], f"{whole}/{one['subPath']}") for one in mounts] == [("/run/hekat", f"{whole}/party")] * 2
+    assert f"{whole}/party" in script.partition("mkdir -p ")[2].split()
+
+
 @pytest.mark.parametrize("path", NAMED)
 def test_only_the_one_that_plays_the_party_has_its_key(path: Path) -> None:
     [pod] = pods(path)

@@ -85,6 +85,23 @@ def test_hekat_party_refuses_what_it_cannot_play(
     assert "cure" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("runs", ["file", "file/runs", "file/made/later", "link"])
+def test_hekat_party_refuses_a_file_as_its_folder_of_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], runs: str
+) -> None:
+    """Before it waits: the run would begin for all parties, and end for want of a folder."""
+    sites = make_sites(tmp_path)
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    files = ["--socket", str(tmp_path / "p.sock"), "--site", str(sites.site_file("north")), "--idle", "0.1"]
+    assert main(["party", str(sites.job_path), *files, "--runs", str(tmp_path / runs)]) == 2
+    told = capsys.readouterr().err
+    assert "runs can have no folder here" in told
+    assert "cure" in told
+    assert not (tmp_path / "p.sock").exists()
+    assert (tmp_path / "file").read_text() == "kept"
+
+
 def test_hekat_party_ends_when_nobody_comes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sites = make_sites(tmp_path)
     files = ["--socket", str(tmp_path / "p.sock"), "--site", str(sites.site_file("north"))]

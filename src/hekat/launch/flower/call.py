@@ -214,7 +214,7 @@ def _take(frame: Frame, name: str, kind: type) -> Any:
 
 def _is_metric(name: object, value: object) -> bool:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return isinstance(name, str) and len(name) <= 256 and is_number and isfinite(float(value))  # type: ignore[arg-type]
+    return isinstance(name, str) and len(name) <= MOST_CHARACTERS and is_number and isfinite(float(value))  # type: ignore[arg-type]
 
 
 def _malformed(what: str) -> WireError:

@@ -10,6 +10,7 @@ from typing import Any
 from hekat.errors import ChannelError, HekatError, PolicyError
 from hekat.launch.flower.call import GIVE_UP, METRICS, UPDATE, Answer, Call
 from hekat.launch.flower.desk import Arrays
+from hekat.launch.flower.party_socket import check_listener, check_way
 from hekat.launch.local.frames import receive_frame, send_frame
 
 
@@ -48,13 +49,18 @@ class Courier:
         return replace(self.call, asks=asks, parcels=(), lost=(), **said)
 
     def _ask(self, call: Call) -> Answer:
-        """Raises ChannelError where no party process answers, RefusedError where it refuses."""
+        """Raises ChannelError where no party process answers, RefusedError where it refuses, PolicyError where another
+        user's process may be the one that answers: nothing was said to it then."""
         header, payload = call.to_frame()
         try:
+            check_way(self.path)
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.connect(str(self.path))
+                check_listener(connection, self.path)
                 send_frame(connection, header, payload)
                 answer = Answer.from_frame(receive_frame(connection))
+        except PolicyError:
+            raise
         except (OSError, HekatError):
             # Without the path: the engine tells its server what an app raises.
             raise ChannelError(

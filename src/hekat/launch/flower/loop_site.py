@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.errors import JobError
+from hekat.disk_errors import disk_errors_as_state_errors
+from hekat.errors import InputError, JobError
 from hekat.job.averaging.job_file import PROTOCOL, AveragingJob, load_averaging_job
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.job_head import read_head
@@ -44,6 +45,7 @@ def load_loop_site(job_path: Path, site_path: Path | None, role: str | None, run
     _check_is_loop(job_path)
     job = load_averaging_job(job_path)
     _check_names_keys(job)
+    _check_folder_of_runs(runs)
     site = load_site(site_path or job_path.parent / "site.toml")
     role = role or _only_role(site, job)
     check_role(job, role)
@@ -58,6 +60,20 @@ def load_aggregator_site(job_path: Path, site_path: Path | None, runs: Path) -> 
     """As `load_loop_site`, for the role that adds."""
     _check_is_loop(job_path)
     return load_loop_site(job_path, site_path, load_averaging_job(job_path).settings.aggregator, runs)
+
+
+def _check_folder_of_runs(runs: Path) -> None:
+    """Where no folder can be made, a run would begin for all roles, and end for want of one."""
+    with disk_errors_as_state_errors(f"{runs} cannot be looked at"):
+        there = next(path for path in (runs, *runs.absolute().parents) if path.exists() or path.is_symlink())
+        is_folder = there.is_dir()
+    if not is_folder:
+        raise InputError(
+            "runs can have no folder here",
+            expected="a folder, or a place where one can be made",
+            got=f"{there}, which is another file",
+            cure="name another place: --runs of hekat party, runs of Protected",
+        )
 
 
 def _check_names_keys(job: AveragingJob) -> None:

@@ -17,7 +17,7 @@ from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordD
 from flwr.clientapp.typing import ClientAppCallable
 
 from hekat.errors import InputError, PolicyError
-from hekat.launch.flower.call import EXCHANGE, Answer, Call, check_arrays
+from hekat.launch.flower.call import EXCHANGE, MAX_METRICS, MOST_CHARACTERS, Answer, Call, check_arrays
 from hekat.launch.flower.courier import Courier, RefusedError
 from hekat.launch.flower.legs import EVALUATE, TRAIN, Returned
 from hekat.launch.flower.records import MEAN, Order, reply_records, take_order
@@ -32,8 +32,8 @@ _log = logging.getLogger("hekat.flower")
 def protected(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """A mod for `ClientApp(mods=[protected])`: updates are summed encrypted, and clients train on the opened mean.
 
-    Raises PolicyError for a message of another strategy, ChannelError where no party process answers: the app's own
-    code has not run then.
+    Raises PolicyError for a message of another strategy, and where others could listen at the party process's socket;
+    ChannelError where no party process answers: the app's own code has not run then.
     """
     order, parcels = take_order(message.content)
     _check_weight(order)
@@ -141,10 +141,15 @@ def _update_of(content: RecordDict, weighted_by: str) -> tuple[dict[str, Any], i
 
 
 def _metrics_of(content: RecordDict) -> dict[str, float]:
-    """Single numbers of the app's metrics, for this site's own file."""
+    """Single numbers of the app's metrics, for this site's own file: the first by name, as many as a call takes."""
     found = {name: value for record in content.metric_records.values() for name, value in record.items()}
-    # What is no number would not be taken, and the update behind it with it.
-    return {name: float(value) for name, value in found.items() if isinstance(value, (int, float)) and isfinite(value)}
+    # What would not be taken is left out here: the update behind it would not be taken either.
+    noted = {name: float(value) for name, value in found.items() if isinstance(value, (int, float)) and isfinite(value)}
+    kept = sorted(name for name in noted if len(name) <= MOST_CHARACTERS)[:MAX_METRICS]
+    if len(kept) < len(noted):
+        text = "%d of the app's metrics are not noted: the first %d by name are, with names up to %d characters"
+        _log.warning(text, len(noted) - len(kept), MAX_METRICS, MOST_CHARACTERS)
+    return {name: noted[name] for name in kept}
 
 
 def _to_record(arrays: Any) -> ArrayRecord:

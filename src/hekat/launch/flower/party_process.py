@@ -7,18 +7,13 @@ that the site approved; couriers can change nothing of it.
 
 from __future__ import annotations
 
-import errno
-import grp
-import os
 import socket
-import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from hekat.digest_text import is_digest
-from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import HekatError, InputError, PolicyError, StateError
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob, recorded
@@ -26,6 +21,7 @@ from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer,
 from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.party_run import PartyRun
+from hekat.launch.flower.party_socket import listen_at
 from hekat.launch.local.frames import receive_frame, send_frame
 from hekat.state import is_run_id
 
@@ -35,9 +31,10 @@ IDLE_S = 12 * 3600.0
 LINGER_S = 60.0
 # From its connection on a courier has so long for its call, and to take its answer: the next one waits behind it.
 CALL_WITHIN_S = 60.0
+# Metrics, and the word that an app failed, change nothing from the second one on, however many an app sends.
+_MOVES_THE_RUN = (EXCHANGE, UPDATE)
 _ENDS_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.5
-_MAX_SOCKET_PATH_BYTES = 107
 
 
 class PartyProcess:
@@ -56,7 +53,7 @@ class PartyProcess:
     ) -> None:
         """`group` may connect too (mode 660); else the process's own user alone (mode 600).
 
-        Raises InputError for a path too long or a group that is none, StateError where no socket can be made.
+        Raises as `listen_at`.
         """
         self._loop, self._path = loop, path
         self._idle_s, self._linger_s, self._call_within_s, self._tell = idle_s, linger_s, call_within_s, tell
@@ -64,7 +61,8 @@ class PartyProcess:
         self._is_told = False
         self._is_stopped = False
         self._evaluates = False
-        self._listener = _listen_at(path, group)
+        self._listener = listen_at(path, group)
+        self._listener.settimeout(_LOOK_EVERY_S)
 
     def serve(self) -> PartyRun | None:
         """Answer couriers, one after the other; the run, None where none began. The socket is removed."""
@@ -74,8 +72,8 @@ class PartyProcess:
                 with suppress(TimeoutError):
                     connection, _ = self._listener.accept()
                     with connection:
-                        self._serve_one(connection)
-                    heard = time.monotonic()
+                        is_heard = self._serve_one(connection)
+                    heard = time.monotonic() if is_heard else heard
         finally:
             self._listener.close()
             with suppress(OSError):
@@ -94,15 +92,21 @@ class PartyProcess:
             return silent_s > self._idle_s
         return not self._evaluates or bool(run.kind) or silent_s > self._linger_s
 
-    def _serve_one(self, connection: socket.socket) -> None:
-        """One courier's call. Nothing that comes at the socket ends more than its connection."""
+    def _serve_one(self, connection: socket.socket) -> bool:
+        """One courier's call; whether it moved the run. Nothing that comes at the socket ends more than its connection.
+
+        A check of health that only connects, a refused call, and one that leaves metrics keep no process alive.
+        """
         try:
             frame = receive_frame(connection, self._call_within_s)
         except (HekatError, MemoryError):  # a call may be larger than the memory that is left
-            return
+            return False
         connection.settimeout(self._call_within_s)
+        is_heard = False
         try:
-            answer = self._answer(Call.from_frame(frame))
+            call = Call.from_frame(frame)
+            answer = self._answer(call)
+            is_heard = call.asks in _MOVES_THE_RUN
         except Exception as error:
             answer = self._refuse(error)
         # The courier has gone; what it took is lost, and the engine's server loses the party.
@@ -110,6 +114,7 @@ class PartyProcess:
             header, payload = answer.to_frame()
             send_frame(connection, header, payload)
             self._is_told = self._is_told or answer.is_over
+        return is_heard
 
     def _refuse(self, error: Exception) -> Answer:
         is_told = isinstance(error, HekatError) and not isinstance(error, StateError)
@@ -181,68 +186,3 @@ class PartyProcess:
                     cure="the operator starts the process anew for each run: hekat party",
                 )
         return self._run
-
-
-def _listen_at(path: Path, group: str | None) -> socket.socket:
-    if len(os.fsencode(path)) > _MAX_SOCKET_PATH_BYTES:
-        raise InputError(
-            "the path is too long for a socket",
-            expected=f"up to {_MAX_SOCKET_PATH_BYTES} bytes",
-            got=f"{len(os.fsencode(path))}",
-            cure="name a shorter path, such as /run/hekat/north.sock",
-        )
-    group_id = None if group is None else _id_of(group)
-    _remove_left_over(path)
-    listener = socket.socket(socket.AF_UNIX)
-    try:
-        with disk_errors_as_state_errors(f"no socket can be made at {path}"), _private_files():
-            listener.bind(str(path))
-            if group_id is not None:
-                os.chown(path, -1, group_id)
-                path.chmod(0o660)
-        listener.listen(4)
-        listener.settimeout(_LOOK_EVERY_S)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
-
-
-def _id_of(group: str) -> int:
-    try:
-        return grp.getgrnam(group).gr_gid
-    except KeyError:
-        raise InputError(
-            "no such group",
-            expected="a group of this machine",
-            got=repr(group[:64]),
-            cure="give --group a group's name",
-        ) from None
-
-
-@contextmanager
-def _private_files() -> Iterator[None]:
-    """From its first moment on the socket is for its owner alone."""
-    former = os.umask(0o177)
-    try:
-        yield
-    finally:
-        os.umask(former)
-
-
-def _remove_left_over(path: Path) -> None:
-    """A socket that nobody listens at any more. Raises StateError for one that somebody does, and for other files."""
-    if not path.exists() and not path.is_symlink():
-        return
-    with socket.socket(socket.AF_UNIX) as asking:
-        is_socket = stat.S_ISSOCK(path.lstat().st_mode)
-        # Another user's socket answers with a refusal of rights, and somebody listens at it.
-        if is_socket and asking.connect_ex(str(path)) == errno.ECONNREFUSED:
-            path.unlink()
-            return
-    raise StateError(
-        f"{path} is taken",
-        expected="no file, or the socket of a process that has ended",
-        got="a process that listens there" if is_socket else "another file",
-        cure="end the other process, or name another path",
-    )
