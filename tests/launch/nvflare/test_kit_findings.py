@@ -9,6 +9,7 @@ import pytest
 
 from hekat.cli.main import main
 from hekat.errors import InputError
+from hekat.launch.nvflare.allow_list import COMPONENTS
 from hekat.launch.nvflare.kit_findings import describe_kit
 
 
@@ -25,7 +26,7 @@ def write(kit: Path, resources: dict[str, object]) -> dict[str, str]:
 
 def test_a_kit_as_it_is_provisioned_gets_a_warning_for_each_default(kit: Path) -> None:
     found = write(kit, {"class_allow_list": ["nvflare.app_common."], "allow_log_streaming": True})
-    assert all(text.startswith("warning") for text in found.values())
+    assert all(text.startswith("warning") for name, text in found.items() if name != "class_list_enforcement_mode")
     assert "tracebacks" in found["allow_log_streaming"]
     assert "refused" in found["class_allow_list"]
 
@@ -33,7 +34,7 @@ def test_a_kit_as_it_is_provisioned_gets_a_warning_for_each_default(kit: Path) -
 def test_a_connected_kit_gets_none(kit: Path) -> None:
     (kit / "site.toml").write_text("format = 1\n")
     (kit / "local" / "hekat.toml").write_text('format = 1\nsite = "../site.toml"\nruns = "../runs"\n')
-    found = write(kit, {"class_allow_list": ["hekat."], "allow_log_streaming": False})
+    found = write(kit, {"class_allow_list": list(COMPONENTS), "allow_log_streaming": False})
     assert not any(text.startswith("warning") for text in found.values())
 
 
@@ -42,8 +43,23 @@ def test_only_false_keeps_logs_at_the_site(kit: Path, streaming: object) -> None
     assert write(kit, {"allow_log_streaming": streaming})["allow_log_streaming"].startswith("warning")
 
 
-def test_a_list_that_allows_everything_is_warned_of(kit: Path) -> None:
-    assert write(kit, {"class_allow_list": ["*", "hekat."]})["class_allow_list"].startswith("warning")
+@pytest.mark.parametrize("entry", ["hekat.", "hekat", "h", "hekat.launch.", "hekat.import_module", "*"])
+def test_a_list_that_allows_more_than_hekats_components_is_warned_of(kit: Path, entry: str) -> None:
+    found = write(kit, {"class_allow_list": [*COMPONENTS, entry]})["class_allow_list"]
+    assert found.startswith("warning")
+    assert entry in found
+    assert "allow_hekat" in found
+
+
+def test_a_list_without_one_of_the_components_is_warned_of(kit: Path) -> None:
+    found = write(kit, {"class_allow_list": list(COMPONENTS[1:])})["class_allow_list"]
+    assert found.startswith(f"warning: no {COMPONENTS[0]}, so")
+
+
+@pytest.mark.parametrize("mode", ["warn", "ENFORCE", None, 0])
+def test_a_list_that_is_not_enforced_is_warned_of(kit: Path, mode: object) -> None:
+    found = write(kit, {"class_allow_list": list(COMPONENTS), "class_list_enforcement_mode": mode})
+    assert found["class_list_enforcement_mode"].startswith("warning")
 
 
 @pytest.mark.parametrize("text", ["format = 7\n", 'format = 1\nsite = "nowhere.toml"\nruns = "r"\n'])
@@ -53,9 +69,9 @@ def test_a_link_that_leads_nowhere_is_warned_of(kit: Path, text: str) -> None:
 
 
 def test_the_doctor_says_it_and_refuses_what_is_no_kit(kit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(kit, {"class_allow_list": ["hekat."]})
+    write(kit, {"class_allow_list": list(COMPONENTS)})
     main(["doctor", "--kit", str(kit), "--json"])
-    assert json.loads(capsys.readouterr().out)["NVIDIA FLARE kit"]["class_allow_list"] == "allows hekat."
+    assert json.loads(capsys.readouterr().out)["NVIDIA FLARE kit"]["class_allow_list"].startswith("allows Hekat's")
     with pytest.raises(InputError, match="no start-up kit"):
         describe_kit(kit / "local")
     assert main(["doctor", "--kit", str(kit / "local")]) == 2
