@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
+from tests.launch.nvflare.start_up_kits import write_kit
 
 from hekat.cli.main import main
 from hekat.errors import InputError
 from hekat.launch.nvflare.allow_list import COMPONENTS
 from hekat.launch.nvflare.kit_findings import describe_kit
+from hekat.launch.nvflare.site_link import LINK_VARIABLE
+
+
+@pytest.fixture(autouse=True)
+def _no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(LINK_VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -66,6 +74,72 @@ def test_a_list_that_is_not_enforced_is_warned_of(kit: Path, mode: object) -> No
 def test_a_link_that_leads_nowhere_is_warned_of(kit: Path, text: str) -> None:
     (kit / "local" / "hekat.toml").write_text(text)
     assert describe_kit(kit)["hekat.toml"].startswith("warning")
+
+
+def link(kit: Path, *lines: str) -> dict[str, str]:
+    (kit / "site.toml").write_text("format = 1\n")
+    text = "\n".join(["format = 1", 'site = "../site.toml"', *lines, ""])
+    (kit / "local" / "hekat.toml").write_text(text)
+    return describe_kit(kit)
+
+
+def test_runs_that_cannot_be_made_are_warned_of(kit: Path) -> None:
+    assert link(kit, 'runs = "../runs"')["runs"].startswith(f"folder {kit / 'local'}/../runs, made by")
+    found = link(kit, 'runs = "../site.toml/runs"')["runs"]
+    assert found.startswith("warning")
+    assert "cure" in found
+
+
+def test_what_this_user_may_not_look_at_is_told(kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", "/srv/hekat/site.toml")
+
+    monkeypatch.setattr("hekat.launch.nvflare.link_findings._describe_site", refuse)
+    assert link(kit, 'runs = "r"')["hekat.toml"].startswith("warning: /srv/hekat/site.toml: Permission denied")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_runs_that_this_user_cannot_write_to_are_warned_of(kit: Path) -> None:
+    (kit / "runs").mkdir(mode=0o500)
+    assert link(kit, 'runs = "../runs"')["runs"].startswith("warning")
+
+
+def test_a_passphrase_file_is_there_and_for_its_owner_alone(kit: Path) -> None:
+    lines = ('runs = "r"', 'passphrase_file = "../phrase"')
+    assert link(kit, *lines)["passphrase_file"].startswith("warning: there is no file")
+    (kit / "phrase").write_text("secret words")
+    for mode, begins in ((0o640, "warning: "), (0o604, "warning: "), (0o600, str(kit)), (0o400, str(kit))):
+        (kit / "phrase").chmod(mode)
+        found = link(kit, *lines)["passphrase_file"]
+        assert found.startswith(begins)
+        assert "secret words" not in found
+
+
+def test_a_site_that_pins_by_kits_has_a_root_ca(kit: Path) -> None:
+    lines = ('runs = "r"', 'pin = "kit"')
+    assert "pin" not in link(kit, 'runs = "r"')
+    assert link(kit, *lines)["pin"].startswith("warning: there is no root CA")
+    startup = write_kit(kit, "north")
+    assert not link(kit, *lines)["pin"].startswith("warning")
+    (startup / "rootCA.pem").write_text("no certificate")
+    assert link(kit, *lines)["pin"].startswith("warning")
+
+
+def test_a_site_file_that_is_none_is_warned_of(kit: Path) -> None:
+    link(kit, 'runs = "r"')
+    (kit / "site.toml").write_text("format = 1\nnot_a_key = 1\n")
+    assert "not_a_key" in describe_kit(kit)["hekat.toml"]
+
+
+def test_the_doctor_reads_the_file_that_the_operators_variable_names(
+    kit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link(kit, 'runs = "r"')
+    moved = (kit / "local" / "hekat.toml").rename(kit / "startup.toml")
+    assert describe_kit(kit)["hekat.toml"].startswith("warning: missing")
+    moved.write_text('format = 1\nsite = "site.toml"\nruns = "r"\n')
+    monkeypatch.setenv(LINK_VARIABLE, str(moved))
+    assert not describe_kit(kit)["hekat.toml"].startswith("warning")
 
 
 def test_the_doctor_says_it_and_refuses_what_is_no_kit(kit: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,3 +155,19 @@ def test_a_link_pins_by_keys_unless_it_says_kit(tmp_path: Path) -> None:
     path.write_text(head + 'pin = "none"\n')
     with pytest.raises(JobError, match="pins by what there is not"):
         read_site_link(path)
+
+
+def test_paths_are_as_seen_from_the_kit_also_in_a_mounted_config_map(tmp_path: Path) -> None:
+    """Kubernetes mounts it as links: hekat.toml to ..data/hekat.toml, and ..data to a folder named by a time."""
+    local = tmp_path / "kit" / "local"
+    (local / "..2026_01").mkdir(parents=True)
+    (local / "..2026_01" / "hekat.toml").write_text('format = 1\nsite = "../site.toml"\nruns = "r"\npin = "kit"\n')
+    (local / "..data").symlink_to("..2026_01")
+    (local / "hekat.toml").symlink_to("..data/hekat.toml")
+    (tmp_path / "kit" / "site.toml").touch()
+    (tmp_path / "kit" / "startup").mkdir()
+    (tmp_path / "kit" / "startup" / "rootCA.pem").touch()
+    link = find_site_link(local, "north")
+    assert link.site.is_file()
+    assert link.runs == local / "r"
+    assert (link.startup / "rootCA.pem").is_file()

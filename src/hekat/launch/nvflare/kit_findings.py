@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hekat.errors import HekatError, InputError
+from hekat.errors import InputError
 from hekat.launch.nvflare.allow_list import (
     ALLOW_ALL,
     ALLOW_LIST,
@@ -16,7 +16,7 @@ from hekat.launch.nvflare.allow_list import (
     missing_components,
     read_resources,
 )
-from hekat.launch.nvflare.site_link import LINK_FILE, read_site_link
+from hekat.launch.nvflare.link_findings import describe_link
 
 _LOCAL = "local"
 
@@ -39,7 +39,7 @@ def describe_kit(kit: Path) -> dict[str, str]:
         ALLOW_LIST: _describe_list(resources.get(ALLOW_LIST), local),
         ENFORCEMENT: _describe_enforcement(resources.get(ENFORCEMENT, ENFORCED)),
         LOG_STREAMING: _describe_streaming(resources.get(LOG_STREAMING, True)),
-        LINK_FILE: _describe_link(local / LINK_FILE),
+        **describe_link(local),
     }
 
 
@@ -77,13 +77,3 @@ def _describe_streaming(allowed: object) -> str:
         "warning: logs of this site, with tracebacks of whatever runs in its jobs, go to the server; "
         f"cure: {LOG_STREAMING} = false in resources.json"
     )
-
-
-def _describe_link(path: Path) -> str:
-    if not path.is_file():
-        return f'warning: missing; cure: write {path}: format = 1, site = "/path/to/site.toml", runs = "/path/to/runs"'
-    try:
-        link = read_site_link(path)
-    except HekatError as error:
-        return f"warning: {error}"
-    return f"site file {link.site}" if link.site.is_file() else f"warning: there is no site file {link.site}"
