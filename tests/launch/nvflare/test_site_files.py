@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from hekat.errors import HekatError, JobError, KeyRefusedError, PolicyError, StateError
-from hekat.launch.nvflare.allow_list import add_to_allow_list, allows_hekat, read_resources
+from hekat.launch.nvflare.allow_list import (
+    COMPONENTS,
+    add_to_allow_list,
+    is_too_wide,
+    missing_components,
+    read_resources,
+)
 from hekat.launch.nvflare.site_link import LINK_VARIABLE, SiteLink, find_site_link, read_site_link
 from hekat.launch.outcome import noted_outcome, outcome_path, read_outcome
 
@@ -58,22 +64,54 @@ def test_what_is_no_link_is_refused(tmp_path: Path, text: str) -> None:
 def test_the_allow_list_gets_hekat_beside_what_the_site_allows(tmp_path: Path) -> None:
     default = {"format_version": 2, "class_allow_list": ["one."], "allow_log_streaming": True}
     (tmp_path / "resources.json.default").write_text(json.dumps(default))
-    assert not allows_hekat(read_resources(tmp_path))
-    add_to_allow_list(tmp_path, ["never taken"])
-    assert json.loads((tmp_path / "resources.json").read_text()) == {**default, "class_allow_list": ["one.", "hekat."]}
-    written = (tmp_path / "resources.json").stat().st_mtime_ns
+    assert missing_components(read_resources(tmp_path)["class_allow_list"]) == list(COMPONENTS)
+    assert add_to_allow_list(tmp_path, ["never taken"]) == []
+    written = json.loads((tmp_path / "resources.json").read_text())
+    assert written == {**default, "class_allow_list": ["one.", *COMPONENTS]}
+    assert missing_components(written["class_allow_list"]) == []
+    written_at = (tmp_path / "resources.json").stat().st_mtime_ns
     add_to_allow_list(tmp_path, [])
-    assert (tmp_path / "resources.json").stat().st_mtime_ns == written
+    assert (tmp_path / "resources.json").stat().st_mtime_ns == written_at
 
 
 def test_a_site_without_a_list_gets_the_engines_own(tmp_path: Path) -> None:
     add_to_allow_list(tmp_path / "local", ["nvflare.one"])
-    assert read_resources(tmp_path / "local")["class_allow_list"] == ["nvflare.one", "hekat."]
+    assert read_resources(tmp_path / "local")["class_allow_list"] == ["nvflare.one", *COMPONENTS]
 
 
-@pytest.mark.parametrize("listed", [["hekat.launch.other."], "hekat.", None, [["hekat."]]])
+WIDE = [
+    "hekat.",
+    "hekat",
+    "h",
+    "",
+    "hekat.launch.",
+    "hekat.launch.nvflare",
+    "hekat.import_module",
+    f"{COMPONENTS[0]}.",
+    "*",
+]
+
+
+@pytest.mark.parametrize("entry", WIDE)
+def test_what_allows_more_of_hekat_is_taken_out_of_the_list(tmp_path: Path, entry: str) -> None:
+    assert is_too_wide(entry)
+    (tmp_path / "resources.json").write_text(json.dumps({"class_allow_list": ["one.", entry, *COMPONENTS]}))
+    assert add_to_allow_list(tmp_path, ["nvflare.one"]) == [entry]
+    engines_own = ["nvflare.one"] if entry == "*" else []
+    assert read_resources(tmp_path)["class_allow_list"] == [*engines_own, "one.", *COMPONENTS]
+
+
+@pytest.mark.parametrize("entry", [*COMPONENTS, "hekating.Class", "h.Class", "nvflare.", 7, ["hekat."]])
+def test_what_allows_no_more_of_hekat_stays(tmp_path: Path, entry: object) -> None:
+    assert not is_too_wide(entry)
+    (tmp_path / "resources.json").write_text(json.dumps({"class_allow_list": [entry]}))
+    assert add_to_allow_list(tmp_path, []) == []
+    assert entry in read_resources(tmp_path)["class_allow_list"]
+
+
+@pytest.mark.parametrize("listed", [["hekat.launch.other."], "hekat.", None, [["hekat."]], [f"{COMPONENTS[0]}."], [""]])
 def test_what_does_not_allow_hekat_is_seen(listed: object) -> None:
-    assert not allows_hekat({"class_allow_list": listed})
+    assert missing_components(listed) == list(COMPONENTS)
 
 
 def test_a_damaged_resources_file_is_not_written_over(tmp_path: Path) -> None:
@@ -117,3 +155,19 @@ def test_a_link_pins_by_keys_unless_it_says_kit(tmp_path: Path) -> None:
     path.write_text(head + 'pin = "none"\n')
     with pytest.raises(JobError, match="pins by what there is not"):
         read_site_link(path)
+
+
+def test_paths_are_as_seen_from_the_kit_also_in_a_mounted_config_map(tmp_path: Path) -> None:
+    """Kubernetes mounts it as links: hekat.toml to ..data/hekat.toml, and ..data to a folder named by a time."""
+    local = tmp_path / "kit" / "local"
+    (local / "..2026_01").mkdir(parents=True)
+    (local / "..2026_01" / "hekat.toml").write_text('format = 1\nsite = "../site.toml"\nruns = "r"\npin = "kit"\n')
+    (local / "..data").symlink_to("..2026_01")
+    (local / "hekat.toml").symlink_to("..data/hekat.toml")
+    (tmp_path / "kit" / "site.toml").touch()
+    (tmp_path / "kit" / "startup").mkdir()
+    (tmp_path / "kit" / "startup" / "rootCA.pem").touch()
+    link = find_site_link(local, "north")
+    assert link.site.is_file()
+    assert link.runs == local / "r"
+    assert (link.startup / "rootCA.pem").is_file()

@@ -13,13 +13,14 @@ from tests.launch.nvflare.protected.apps import Sites
 
 from hekat.channel.mailbox import MailboxChannel
 from hekat.errors import ChannelError
+from hekat.launch.nvflare.kit_findings import describe_kit
 from hekat.launch.nvflare.site_link import LINK_FILE
 from hekat.launch.outcome import outcome_path, read_outcome
 
 pytest.importorskip("nvflare", reason="needs hekat[nvflare]")
 
 from hekat.launch.nvflare.protected.app_process import AppProcess
-from hekat.launch.nvflare.site_process import SiteProcess
+from hekat.launch.nvflare.site_process import SiteProcess, what_to_log
 
 
 class Engine:
@@ -63,6 +64,34 @@ def test_a_job_that_the_engine_ended_is_not_told_as_one_that_the_site_refused(tm
     assert read_outcome(outcome_path(runs_of(apart, "bank"), order.run_id)).outcome == "failed"
     again = process.play(order.to_arguments(), "bank", SimpleNamespace(triggered=False))
     assert (again.kind, again.has_refused) == ("StateError", True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "finding"),
+    [
+        (None, "hekat.toml"),
+        (['site = "site.toml"', 'run = "runs"'], "hekat.toml"),
+        (['site = "site.toml"', 'runs = "site.toml/runs"'], "runs"),
+    ],
+    ids=["no hekat.toml", "a wrong key", "runs that cannot be made"],
+)
+def test_where_no_outcome_can_be_the_log_sends_the_operator_to_the_doctor_who_finds_it(
+    tmp_path: Path, lines: list[str] | None, finding: str
+) -> None:
+    apart = customers(tmp_path, "ecdh")
+    local = tmp_path / "kit" / "local"
+    local.mkdir(parents=True)
+    (local / "site.toml").write_text("format = 1\n")
+    if lines is not None:
+        (local / LINK_FILE).write_text("\n".join(["format = 1", *lines, ""]))
+    abort = SimpleNamespace(triggered=False)
+    played = SiteProcess(Engine(local)).play(order_of(apart).to_arguments(), "bank", abort)
+    assert played.has_refused
+    assert not [*tmp_path.rglob("*.outcome.json")]
+    line = what_to_log(played.kind)
+    assert "where there is none, ask the doctor at the site: hekat doctor --kit KIT" in line
+    assert str(tmp_path) not in line
+    assert describe_kit(tmp_path / "kit")[finding].startswith("warning")
 
 
 @pytest.mark.parametrize("when", ["while the channel opens", "later"])

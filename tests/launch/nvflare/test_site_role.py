@@ -67,6 +67,9 @@ def test_a_site_without_a_role_refuses(tmp_path: Path) -> None:
     order, engine = order_of(apart), FakeEngine()
     with pytest.raises(JobError, match="no role"):
         replace(site_role(apart, "bank", order, engine), site="stranger").play()
+    outcome = read_outcome(outcome_path(runs_of(apart, "bank"), order.run_id))
+    assert (outcome.role, outcome.kind) == ("", "JobError")
+    assert "gives this site no role" in outcome.error
 
 
 def test_a_run_is_played_once(tmp_path: Path) -> None:

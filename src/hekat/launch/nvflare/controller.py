@@ -12,7 +12,7 @@ from nvflare.apis.shareable import Shareable
 from nvflare.apis.signal import Signal
 
 from hekat.launch.nvflare.executor import REFUSED, TASK
-from hekat.launch.nvflare.order import SERVER, RunOrder
+from hekat.launch.nvflare.order import SERVER, RunOrder, checked_arguments
 from hekat.launch.nvflare.site_process import SiteProcess, what_to_log
 
 _LOOK_FOR_END_S = 0.2
@@ -23,7 +23,7 @@ class HekatController(Controller):  # type: ignore[misc]
 
     def __init__(self, order: dict[str, object]) -> None:
         super().__init__()
-        self.order = order
+        self.order = checked_arguments(order)
         self._process: SiteProcess | None = None
 
     def start_controller(self, fl_ctx: FLContext) -> None:

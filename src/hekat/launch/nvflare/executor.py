@@ -9,6 +9,7 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
 
+from hekat.launch.nvflare.order import checked_arguments
 from hekat.launch.nvflare.site_process import SiteProcess, site_of, what_to_log
 
 TASK = "hekat"
@@ -20,7 +21,7 @@ class HekatExecutor(Executor):  # type: ignore[misc]
 
     def __init__(self, order: dict[str, object]) -> None:
         super().__init__()
-        self.order = order
+        self.order = checked_arguments(order)
         self._process: SiteProcess | None = None
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hekat.errors import HekatError, InputError
-from hekat.launch.nvflare.allow_list import ALLOW_LIST, ALLOWED, LOG_STREAMING, allows_hekat, read_resources
-from hekat.launch.nvflare.site_link import LINK_FILE, read_site_link
+from hekat.errors import InputError
+from hekat.launch.nvflare.allow_list import (
+    ALLOW_ALL,
+    ALLOW_LIST,
+    COMPONENTS,
+    ENFORCED,
+    ENFORCEMENT,
+    LOG_STREAMING,
+    is_too_wide,
+    missing_components,
+    read_resources,
+)
+from hekat.launch.nvflare.link_findings import describe_link
 
 _LOCAL = "local"
 
@@ -26,18 +36,37 @@ def describe_kit(kit: Path) -> dict[str, str]:
         )
     resources = read_resources(local)
     return {
-        ALLOW_LIST: _describe_list(resources.get(ALLOW_LIST), is_allowed=allows_hekat(resources)),
+        ALLOW_LIST: _describe_list(resources.get(ALLOW_LIST), local),
+        ENFORCEMENT: _describe_enforcement(resources.get(ENFORCEMENT, ENFORCED)),
         LOG_STREAMING: _describe_streaming(resources.get(LOG_STREAMING, True)),
-        LINK_FILE: _describe_link(local / LINK_FILE),
+        **describe_link(local),
     }
 
 
-def _describe_list(listed: object, *, is_allowed: bool) -> str:
-    if isinstance(listed, list) and "*" in listed:
-        return f'warning: "*" lets a job name any class; cure: name those that jobs need, among them "{ALLOWED}"'
-    if is_allowed:
-        return f"allows {ALLOWED}"
-    return f'warning: no "{ALLOWED}", so jobs of Hekat are refused here; cure: add it to {ALLOW_LIST} in resources.json'
+def _describe_list(listed: object, local: Path) -> str:
+    cure = f"from hekat.nvflare import allow_hekat; allow_hekat({str(local)!r})"
+    entries = listed if isinstance(listed, list) else []
+    if ALLOW_ALL in entries:
+        return f'warning: "{ALLOW_ALL}" lets a job without code of its own call any function; cure: {cure}'
+    wide = [entry for entry in entries if is_too_wide(entry)]
+    if wide:
+        return (
+            f"warning: {', '.join(map(repr, wide))} lets a job without code of its own call any function of Hekat, "
+            f"and so run what it likes; cure: {cure}"
+        )
+    missing = missing_components(listed)
+    if missing == list(COMPONENTS):
+        return f"warning: none of Hekat's components, so its jobs are refused here; cure: {cure}"
+    if missing:
+        return f"warning: no {', no '.join(missing)}, so jobs that name these are refused here; cure: {cure}"
+    return "allows Hekat's components, and nothing else of Hekat"
+
+
+def _describe_enforcement(mode: object) -> str:
+    # The engine takes a missing entry for "enforce", and refuses all jobs for anything but that and "warn".
+    if mode == ENFORCED:
+        return ENFORCED
+    return f"warning: {str(mode)[:40]!r}, so the allow list does not hold; cure: {ENFORCEMENT} = {ENFORCED!r}"
 
 
 def _describe_streaming(allowed: object) -> str:
@@ -48,13 +77,3 @@ def _describe_streaming(allowed: object) -> str:
         "warning: logs of this site, with tracebacks of whatever runs in its jobs, go to the server; "
         f"cure: {LOG_STREAMING} = false in resources.json"
     )
-
-
-def _describe_link(path: Path) -> str:
-    if not path.is_file():
-        return f'warning: missing; cure: write {path}: format = 1, site = "/path/to/site.toml", runs = "/path/to/runs"'
-    try:
-        link = read_site_link(path)
-    except HekatError as error:
-        return f"warning: {error}"
-    return f"site file {link.site}" if link.site.is_file() else f"warning: there is no site file {link.site}"

@@ -113,6 +113,13 @@ def server_role_of(job: AnyJob) -> str | None:
     return aggregator_of(job)
 
 
+def checked_arguments(order: object) -> dict[str, object]:
+    """`order` as a component of the engine's job may have it: texts, and texts by name. Raises JobError otherwise."""
+    if not isinstance(order, dict) or not all(_is_plain(value) for value in order.values()):
+        raise _refusal(type(order).__name__, "an order of texts, as RunOrder.to_arguments gives it")
+    return order
+
+
 def make_order(path: Path, sites: Mapping[str, str] | None = None, resume: str | None = None) -> RunOrder:
     """An order for the job at `path`, under a new run id; `resume` is the run that it goes on with.
 
@@ -139,6 +146,11 @@ def make_order(path: Path, sites: Mapping[str, str] | None = None, resume: str |
     order = RunOrder(read_bytes(path, "job file"), {**default, **(sites or {})}, new_run_id(), resume or "")
     order.check_roles(job)
     return RunOrder.from_arguments(order.to_arguments())
+
+
+def _is_plain(value: object) -> bool:
+    within = value.values() if isinstance(value, dict) else (value,)
+    return all(isinstance(one, str) for one in within)
 
 
 def _refusal(got: str, expected: str) -> JobError:

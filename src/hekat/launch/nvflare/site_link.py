@@ -82,10 +82,13 @@ def find_site_link(local: Path, site: str) -> SiteLink:
 
 
 def read_site_link(path: Path) -> SiteLink:
-    """The link at `path`; paths in it are as seen from its folder. Raises JobError."""
+    """The link at `path`; paths in it are as seen from its folder. Raises JobError.
+
+    It is the folder in which the file is named: where the file itself is a link, as in Kubernetes' config maps, too.
+    """
     top = read_toml(path, LINK_FORMAT.kind)
     check_format(top, LINK_FORMAT)
-    folder = path.resolve().parent
+    folder = path.absolute().parent
     site, runs = folder / top.take("site", str), folder / top.take("runs", str)
     keys, passphrase_file = top.take_optional("keys", str), top.take_optional("passphrase_file", str)
     pin, startup = top.take("pin", str, PIN_KEYS), folder / top.take("kit", str, _STARTUP)

@@ -17,7 +17,7 @@ from hekat.launch.nvflare.aux_messages import AuxMessages
 from hekat.launch.nvflare.door import Door
 from hekat.launch.nvflare.order import RunOrder
 from hekat.launch.nvflare.public_module import load_public_module
-from hekat.launch.nvflare.site_link import LINK_FILE, find_site_link
+from hekat.launch.nvflare.site_link import find_site_link
 from hekat.launch.nvflare.site_role import SiteRole
 
 _LOOK_FOR_ABORT_S = 0.5
@@ -83,4 +83,8 @@ def what_to_log(kind: str) -> str:
     """A line for the engine's log, which the server may read: never a word of the error."""
     if not kind:
         return "the role is played to its end"
-    return f"the role ended by {kind}; the site's outcome file says more, or the site has no {LINK_FILE} in 'local'"
+    # A site whose hekat.toml, or folder of runs, is not in order has no place for an outcome.
+    return (
+        f"the role ended by {kind}; the run's outcome file at the site says more; where there is none, "
+        "ask the doctor at the site: hekat doctor --kit KIT"
+    )

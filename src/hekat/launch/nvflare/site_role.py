@@ -41,14 +41,14 @@ class SiteRole:
         """
         order = self.order
         role = order.role_at(self.site)
-        if role is None:
-            raise JobError(
-                "the engine's job gives this site no role",
-                expected="a site that the job names",
-                got="another one",
-                cure="name the site in HekatRecipe(..., sites={...})",
-            )
-        with noted_outcome(self.link.runs, order.run_id, role, order.digest.hex()), order.as_file() as path:
+        with noted_outcome(self.link.runs, order.run_id, role or "", order.digest.hex()), order.as_file() as path:
+            if role is None:
+                raise JobError(
+                    "the engine's job gives this site no role",
+                    expected="a site that the job names",
+                    got="another one",
+                    cure="name the site in HekatRecipe(..., sites={...})",
+                )
             order.check_roles(load_any_job(path))
             link, resume = self.link, self.link.runs / order.resume if order.resume else None
             files = RoleFiles(path, link.site, link.runs, link.read_passphrase, link.keys, resume)

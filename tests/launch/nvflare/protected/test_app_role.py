@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 from tests.launch.nvflare.protected.apps import PARTIES, START, Sites, play_all, train, update_of, weight_of
 
-from hekat.errors import PolicyError
+from hekat.errors import HekatError, PolicyError
+from hekat.launch.nvflare.order import RunOrder
 from hekat.launch.nvflare.protected.app_party import AppParty, Update
 from hekat.launch.nvflare.protected.app_role import SERVER_LEARNS
 from hekat.launch.nvflare.protected.handover import Handover
@@ -129,3 +131,24 @@ def test_a_site_waits_with_apps_of_other_parties_for_its_operator(tmp_path: Path
     role = fewer.role("north", second)
     with pytest.raises(PolicyError, match="job of other parties"):
         role.play(AppParty(role.job(), "north", handover), handover)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda order: replace(order, job_text=b"format = 2\nprotocol = 'psi'\n"),
+        lambda order: replace(order, sites={**order.sites, "another": "another"}),
+        lambda order: replace(order, sites={"north": "elsewhere"}),
+    ],
+    ids=["no job of an app", "other sites", "no role here"],
+)
+def test_a_job_that_is_refused_before_the_role_plays_has_an_outcome(
+    tmp_path: Path, changed: Callable[[RunOrder], RunOrder]
+) -> None:
+    sites = Sites(tmp_path)
+    order = changed(sites.order())
+    with pytest.raises(HekatError) as refused:
+        replace(sites.role("north", order), site="north").job()
+    outcome = read_outcome(outcome_path(tmp_path / "north" / "runs", order.run_id))
+    assert (outcome.outcome, outcome.kind) == ("failed", type(refused.value).__name__)
+    assert outcome.error == str(refused.value)

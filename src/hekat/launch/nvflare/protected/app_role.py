@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 
 from hekat.channel.mailbox import MailboxChannel
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import JobError
+from hekat.errors import HekatError, JobError
 from hekat.job.averaging.job_file import PROTOCOL, AveragingJob, load_averaging_job
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.policy.checks_of_job import enforce_policy
@@ -23,7 +23,7 @@ from hekat.launch.nvflare.protected.app_party import AppParty
 from hekat.launch.nvflare.protected.final_model import save_averaged_model
 from hekat.launch.nvflare.protected.handover import Handover
 from hekat.launch.nvflare.site_link import SiteLink
-from hekat.launch.outcome import noted_outcome
+from hekat.launch.outcome import NotedEnd, noted_outcome
 from hekat.launch.role_display import ShownRole, displayed
 from hekat.own_loop.costs import cost_rounds
 from hekat.own_loop.loop_roles import LoopRoles
@@ -53,11 +53,14 @@ class AppRole:
     ask: Ask
 
     def job(self) -> AveragingJob:
-        """The job that the order carries. Raises JobError where it is none of a protected app, or has other sites."""
-        with self.order.as_file() as path:
-            job = load_averaging_job(path)
-        self.order.check_roles(job)
-        return job
+        """The job that the order carries, before the role plays. Raises JobError where it is none of a protected app,
+        or has other sites or none for this one; then the run has an outcome."""
+        try:
+            self._role()
+            return self._checked_job()
+        except HekatError:
+            with self._noted():
+                raise
 
     def play(
         self,
@@ -71,16 +74,8 @@ class AppRole:
         Afterwards the run's folder holds a party's model. `on_channel` and `on_joined` are as in `SiteRole.play`.
         Raises what loading, checking and playing raise; nothing is sent before every check of this site's.
         """
-        role = self.order.role_at(self.site)
-        if role is None:
-            raise JobError(
-                "the engine's job gives this site no role",
-                expected="a site that the job names",
-                got="another one",
-                cure="name this site among the parties of protect(...)",
-            )
-        with noted_outcome(self.link.runs, self.order.run_id, role, self.order.digest.hex()) as end:
-            job, site = self.job(), load_site(self.link.site)
+        with self._noted() as end:
+            role, job, site = self._role(), self._checked_job(), load_site(self.link.site)
             enforce_policy(site, job, (role,))
             keys = self._keys(job, site, role)
             if app is not None:
@@ -97,6 +92,27 @@ class AppRole:
             if app is not None and app.rounds_done < job.round_count:
                 # Whoever runs the engine's server may stop an app between two rounds: no error tells of it.
                 end.rounds = f"{app.rounds_done} of {job.round_count}"
+
+    def _noted(self) -> AbstractContextManager[NotedEnd]:
+        order = self.order
+        return noted_outcome(self.link.runs, order.run_id, order.role_at(self.site) or "", order.digest.hex())
+
+    def _role(self) -> str:
+        role = self.order.role_at(self.site)
+        if role is None:
+            raise JobError(
+                "the engine's job gives this site no role",
+                expected="a site that the job names",
+                got="another one",
+                cure="name this site among the parties of protect(...)",
+            )
+        return role
+
+    def _checked_job(self) -> AveragingJob:
+        with self.order.as_file() as path:
+            job = load_averaging_job(path)
+        self.order.check_roles(job)
+        return job
 
     def _keys(self, job: AveragingJob, site: Site, role: str) -> OwnKeys:
         stated = {role: job.party_keys[role]} if job.party_keys else {}

@@ -13,13 +13,13 @@ from nvflare.apis.dxo import DXO, DataKind, MetaKey, from_shareable
 from nvflare.apis.event_type import EventType
 from nvflare.apis.filter import Filter
 from nvflare.apis.fl_component import FLComponent
-from nvflare.apis.fl_constant import FLContextKey, ReturnCode
+from nvflare.apis.fl_constant import FLContextKey, ProcessType, ReturnCode
 from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.app_common.app_constant import AppConstants
 
-from hekat.errors import InputError
-from hekat.launch.nvflare.order import SERVER
+from hekat.errors import InputError, JobError
+from hekat.launch.nvflare.order import SERVER, checked_arguments
 from hekat.launch.nvflare.protected.app_party import Answer, Update
 from hekat.launch.nvflare.protected.app_process import AppProcess
 from hekat.launch.nvflare.protected.terms import terms_of
@@ -34,7 +34,7 @@ class HekatAggregator(FLComponent):  # type: ignore[misc]
 
     def __init__(self, order: dict[str, object]) -> None:
         super().__init__()
-        self.order = order
+        self.order = checked_arguments(order)
         self.model_shapes: dict[str, tuple[int, ...]] = {}
         self.current_round: int | None = None
         self._answer = b""
@@ -51,7 +51,9 @@ class HekatAggregator(FLComponent):  # type: ignore[misc]
         return bool(digest) and digest == self._answer
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        if event_type == EventType.START_RUN:
+        if event_type == EventType.START_RUN and _is_at(ProcessType.CLIENT_JOB, fl_ctx):
+            self.system_panic("hekat: the job has the server's aggregator at a client", fl_ctx)
+        elif event_type == EventType.START_RUN:
             engine = fl_ctx.get_engine()
 
             def fail(kind: str) -> None:
@@ -73,12 +75,16 @@ class HekatParty(FLComponent):  # type: ignore[misc]
 
     def __init__(self, order: dict[str, object], task: str) -> None:
         super().__init__()
-        self.order, self.task = order, task
+        if not isinstance(task, str):
+            raise JobError("the job protects no task", expected="the task's name", got=type(task).__name__)
+        self.order, self.task = checked_arguments(order), task
         self._process: AppProcess | None = None
         self._given: Shareable | None = None
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        if event_type == EventType.START_RUN:
+        if event_type == EventType.START_RUN and _is_at(ProcessType.SERVER_JOB, fl_ctx):
+            self.system_panic("hekat: the job has a client's party at the server", fl_ctx)
+        elif event_type == EventType.START_RUN:
             abort = fl_ctx.get_run_abort_signal()
             self._process = AppProcess(fl_ctx.get_engine(), self.order, site_of(fl_ctx), abort)
         elif event_type == EventType.BEFORE_TASK_RESULT_FILTER:
@@ -142,6 +148,8 @@ class _PartyFilter(Filter):  # type: ignore[misc]
 
     def process(self, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
         party = fl_ctx.get_engine().get_component(PARTY_ID)
+        if not isinstance(party, HekatParty):
+            raise RuntimeError(f"hekat: the job has no HekatParty called {PARTY_ID}")
         try:
             return self._pass(party, shareable, fl_ctx)
         except BaseException as error:
@@ -166,6 +174,10 @@ class SumUpdate(_PartyFilter):
 
     def _pass(self, party: HekatParty, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
         return party.sum_up(shareable, fl_ctx)
+
+
+def _is_at(process: str, fl_ctx: FLContext) -> bool:
+    return bool(fl_ctx.get_process_type() == process)
 
 
 def _round_of(shareable: Shareable) -> int | None:

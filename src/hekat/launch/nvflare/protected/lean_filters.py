@@ -16,6 +16,7 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable
 from nvflare.app_common.app_constant import AppConstants
 
+from hekat.launch.nvflare.protected.components import HekatAggregator
 from hekat.launch.nvflare.protected.tensors import zero_each, zeros_of
 
 SHAPES_ID = "hekat_aggregator"
@@ -29,7 +30,7 @@ class SendModelOnce(Filter):  # type: ignore[misc]
         dxo = _model_in(shareable)
         if dxo is None:
             return shareable
-        kept = fl_ctx.get_engine().get_component(SHAPES_ID)
+        kept = aggregator_of(fl_ctx)
         if not kept.model_shapes:
             kept.model_shapes = {name: tuple(np.shape(value)) for name, value in dxo.data.items()}
         round_number = shareable.get_header(AppConstants.CURRENT_ROUND)
@@ -49,10 +50,18 @@ class SpreadZeros(Filter):  # type: ignore[misc]
         dxo = _model_in(shareable)
         if dxo is None:
             return shareable
-        shapes = fl_ctx.get_engine().get_component(SHAPES_ID).model_shapes
+        shapes = aggregator_of(fl_ctx).model_shapes
         dxo.data = {name: zeros_of(value, shapes.get(name, (1,))) for name, value in dxo.data.items()}
         changed: Shareable = dxo.update_shareable(shareable)
         return changed
+
+
+def aggregator_of(fl_ctx: FLContext) -> HekatAggregator:
+    """Hekat's component of this server. Raises RuntimeError where the job has none."""
+    found = fl_ctx.get_engine().get_component(SHAPES_ID)
+    if not isinstance(found, HekatAggregator):
+        raise RuntimeError(f"hekat: the job has no HekatAggregator called {SHAPES_ID}")
+    return found
 
 
 def _model_in(shareable: Shareable) -> DXO | None:

@@ -18,7 +18,7 @@ from nvflare.app_common.app_constant import AppConstants
 
 from hekat.errors import HekatError
 from hekat.launch.nvflare.order import SERVER
-from hekat.launch.nvflare.protected.lean_filters import SHAPES_ID
+from hekat.launch.nvflare.protected.lean_filters import aggregator_of
 from hekat.launch.nvflare.protected.tensors import digest_of
 from hekat.launch.nvflare.protected.terms import plain
 
@@ -27,7 +27,7 @@ class NoteRound(Filter):  # type: ignore[misc]
     """The server's output filter of the app's task: which round its workflow is in, by what it sends itself."""
 
     def process(self, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
-        fl_ctx.get_engine().get_component(SHAPES_ID).note_round(shareable.get_header(AppConstants.CURRENT_ROUND))
+        aggregator_of(fl_ctx).note_round(shareable.get_header(AppConstants.CURRENT_ROUND))
         return shareable
 
 
@@ -38,7 +38,7 @@ class SameAnswers(Filter):  # type: ignore[misc]
     def process(self, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
         if shareable.get_return_code() not in (None, ReturnCode.OK):
             return shareable
-        aggregator = fl_ctx.get_engine().get_component(SHAPES_ID)
+        aggregator = aggregator_of(fl_ctx)
         if shareable.get_header(AppConstants.CURRENT_ROUND) != aggregator.current_round:
             raise RuntimeError("hekat: an answer of another round is dropped")
         if not aggregator.is_answer_of_all(_digest_of_answer(shareable)):
