@@ -229,8 +229,8 @@ def _mnist(content: dict[str, Any], place: str) -> list[str]:
         f"On {place}: {content['engine']}, {content['sites']} sites as processes of its simulator in "
         f"{content['network']}, the same rows, first weights and local steps on both sides. "
         "Right is the part of MNIST's test images that the last model labels rightly. "
-        "Rounds hold local training, on one thread in each process. Bytes are all that passed the loopback in a round, with headers; processor time "
-        "is of all processes.",
+        "Rounds hold local training, on one thread in each process. Bytes are all that passed the loopback in a round, "
+        "with headers; processor time is of all processes.",
         "",
         *_engine_table(content["rows"]),
     ]

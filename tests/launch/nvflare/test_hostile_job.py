@@ -176,9 +176,13 @@ def test_the_list_is_what_jobs_name_and_nothing_else_of_hekat(tmp_path: Path) ->
     HekatRecipe(a_job(tmp_path)).export(str(tmp_path / "own"))
     sites = Sites(tmp_path / "sites")
     (tmp_path / "job.toml").write_bytes(sites.order(rounds=2).job_text)
-    recipe = a_recipe(tmp_path)
-    protect(recipe, job=tmp_path / "job.toml")
-    recipe.export(str(tmp_path / "protected"))
+    for folder, asked in {
+        "protected": {"job": tmp_path / "job.toml"},
+        "learns": {"parties": PARTIES, "server_learns_model": True},
+    }.items():
+        recipe = a_recipe(tmp_path)
+        protect(recipe, **asked)
+        recipe.export(str(tmp_path / folder))
     named = {
         name
         for path in [*tmp_path.rglob("config_fed_client.json"), *tmp_path.rglob("config_fed_server.json")]
