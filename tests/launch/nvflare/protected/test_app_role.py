@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from hekat.state import new_run_id
 
 pytestmark = pytest.mark.sealed
 
+LIMIT_S = 60.0
 STEPS = {party: (number + 1) * 0.25 for number, party in enumerate(PARTIES)}
 WEIGHTS = np.array([weight_of(party) for party in PARTIES])
 
@@ -81,6 +83,29 @@ def test_the_server_is_given_the_mean_where_all_sites_allow_it(tmp_path: Path) -
         assert answer.metrics == pytest.approx(expected, abs=2e-3)
         ledger = (sites.run_of(party, order) / "ledger" / f"{party}.jsonl").read_text()
         assert SERVER_LEARNS in ledger
+
+
+def test_what_leaves_waits_for_no_other_site_and_the_next_task_for_the_sum(tmp_path: Path) -> None:
+    """Also where the app goes on with the arrays that it handed in."""
+    sites = Sites(tmp_path)
+    order = sites.approve(sites.order())
+    has_answer = Event()
+
+    def code(app: AppParty, party: str) -> Any:
+        values = update_of(party, app.install(0, START), 0)
+        if party != "north":
+            assert has_answer.wait(LIMIT_S), "north's answer waits for the others"
+        app.sum_up(Update(values, False, weight_of(party)))
+        values["w"][:] = 1e6
+        has_answer.set()
+        given = app.install(1, START)
+        app.sum_up(Update(update_of(party, given, 1), False, weight_of(party)))
+        return given
+
+    ended = play_all(sites, order, code)
+    assert [(one.role_error, one.app_error) for one in ended.values()] == [(None, None)] * 4
+    for party in PARTIES:
+        np.testing.assert_allclose(ended[party].result["w"], mean_step(0), atol=2e-4)
 
 
 def test_an_app_that_its_server_ends_before_its_last_round_is_not_called_finished(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ SECRET = "4.75"
 class _App:
     """Stands for the party's side; keeps what it was given."""
 
-    rounds_done = 1
+    rounds_handed_in = 1
 
     def __init__(self) -> None:
         self.updates: list[Update] = []

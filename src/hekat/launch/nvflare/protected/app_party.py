@@ -2,6 +2,9 @@
 
 Every round is one task: `install` answers the task's model, `sum_up` the task's result. A server that asks for another
 order, for a round twice, for more rounds than the job has, or for other tensors is refused, and the party leaves.
+
+What leaves of a result tells nothing of the sum, unless the server learns the model. So it leaves at once: the sum is
+opened while the engine brings the next task, and `install` waits for it.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ import numpy as np
 from hekat.errors import InputError, ProtocolError
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.launch.loop_rounds import SERVER_SAID
-from hekat.launch.nvflare.protected.handover import Handover
+from hekat.launch.nvflare.protected.handover import Call, Handover
 from hekat.launch.nvflare.protected.tensors import Tensors, add, copy_of, digest_of, floats_of, subtract, zero_each
+from hekat.own_loop import Party
 
 _METRIC = "hekat/metric/"
 _SAME_MODEL = "the model of the round"
@@ -52,7 +56,10 @@ class AppParty:
         self._base: dict[str, Any] = {}
         self._is_training = False
         self._terms = b""
+        self._summing: Call | None = None
         self.rounds_done = 0
+        """Rounds whose sum was opened."""
+        self.rounds_handed_in = 0
         self.model: dict[str, Any] | None = None
         """What all parties hold since the last round; None before the first one."""
 
@@ -69,6 +76,9 @@ class AppParty:
 
     def _install(self, round_number: int | None, received: Tensors, terms: bytes) -> dict[str, Any]:
         self._check_turn(is_training=False, what="a task to train")
+        if self._summing is not None:
+            self._handover.wait(self._summing)
+            self._summing = None
         if self.rounds_done >= self._job.round_count:
             raise self._refuse("a task to train", f"{self._job.round_count} rounds, as the job says", "one more")
         if round_number is not None and round_number != self.rounds_done:
@@ -94,17 +104,27 @@ class AppParty:
         self._check_turn(is_training=True, what="a result")
         self._is_training = False
         self._check_names(update.values)
-        state = add(self._base, update.values) if update.is_difference else dict(update.values)
+        # The app may go on with its own arrays before the sum has read them.
+        state = add(self._base, update.values) if update.is_difference else copy_of(update.values)
         metrics = self._metrics_of(update)
         same = (SERVER_SAID, self._terms)
-        result = self._handover.ask(
-            lambda party: party.aggregate({**state, **metrics}, weight=update.weight, same=same)
-        )
-        told = {name.removeprefix(_METRIC): float(result.pop(name)[0]) for name in metrics}
+
+        def sum_round(party: Party) -> tuple[dict[str, Any], dict[str, float]]:
+            result = party.aggregate({**state, **metrics}, weight=update.weight, same=same)
+            told = {name.removeprefix(_METRIC): float(result.pop(name)[0]) for name in metrics}
+            self.model = copy_of(result)
+            self.rounds_done += 1
+            return result, told
+
+        summing = self._handover.begin(sum_round)
+        self.rounds_handed_in += 1
+        is_last = self.rounds_handed_in == self._job.round_count
+        if not self._job.server_learns_model and not is_last:
+            self._summing = summing
+            return Answer(zero_each(update.values))
+        result, told = self._handover.wait(summing)
         answer = self._answer(update, result, told)
-        self.model = copy_of(result)
-        self.rounds_done += 1
-        if self.rounds_done == self._job.round_count:
+        if is_last:
             # While the engine awaits the results of all, every role is there to compare the last model.
             self._handover.finish()
             self._handover.wait_for_end()

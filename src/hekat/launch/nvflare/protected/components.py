@@ -98,7 +98,7 @@ class HekatParty(FLComponent):  # type: ignore[misc]
             if self._process is not None and self._process.app is not None:
                 self._process.app.note_end_of_task()
         elif event_type == EventType.END_RUN and self._process is not None:
-            self._process.close(may_be_early=self._process.app is not None and self._process.app.rounds_done > 0)
+            self._process.close(may_be_early=self._process.app is not None and self._process.app.rounds_handed_in > 0)
 
     def install(self, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
         """The task with the model to train on in the place of the server's."""
@@ -116,7 +116,7 @@ class HekatParty(FLComponent):  # type: ignore[misc]
         app = self._app()
         answer = app.sum_up(_update_of(dxo))
         reply = _shareable_of(dxo.data_kind, answer)
-        reply.set_header(AppConstants.CURRENT_ROUND, app.rounds_done - 1)
+        reply.set_header(AppConstants.CURRENT_ROUND, app.rounds_handed_in - 1)
         return self._keep(reply)
 
     def note_refusal(self, error: BaseException, fl_ctx: FLContext) -> None:

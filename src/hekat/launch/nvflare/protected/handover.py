@@ -21,7 +21,9 @@ class AppEndedError(HekatError):
 
 
 @dataclass
-class _Call:
+class Call:
+    """Something asked of the party, and once it is `done` what came of it."""
+
     make: Callable[[Party], Any]
     done: Event = field(default_factory=Event)
     result: Any = None
@@ -41,15 +43,24 @@ class Handover:
     """Made when the job process starts: a call waits until the role is there, or has ended."""
 
     def __init__(self, is_aborted: Callable[[], bool] = lambda: False) -> None:
-        self._calls: SimpleQueue[_Call | BaseException | None] = SimpleQueue()
+        self._calls: SimpleQueue[Call | BaseException | None] = SimpleQueue()
         self._is_aborted = is_aborted
         self._over = Event()
         self._error: BaseException | None = None
 
     def ask(self, make: Callable[[Party], T]) -> T:
         """What `make` returns of the party. Raises what it raises, and AppEndedError where the role has ended."""
-        call = _Call(make)
+        result: T = self.wait(self.begin(make))
+        return result
+
+    def begin(self, make: Callable[[Party], Any]) -> Call:
+        """Have the party make something, after what it was asked before; `wait` has what comes of it."""
+        call = Call(make)
         self._calls.put(call)
+        return call
+
+    def wait(self, call: Call) -> Any:
+        """As `ask`, of something begun."""
         while not call.done.wait(_LOOK_FOR_ABORT_S):
             if self._over.is_set() and not call.done.is_set():
                 raise self._ended()
@@ -57,8 +68,7 @@ class Handover:
                 raise AppEndedError("the engine ended the job", expected="the end of a round", got="an abort")
         if call.error is not None:
             raise call.error
-        result: T = call.result
-        return result
+        return call.result
 
     def finish(self) -> None:
         """Have the party leave, once it has answered what it was asked."""
