@@ -27,6 +27,8 @@ from hekat.ledger import audit
 from hekat.ledger.refusals import refused_jobs
 
 SOURCE = Path(__file__).parents[2] / "src" / "hekat"
+# It looks whether the site file of a start-up kit can be read, and plays nothing.
+DOCTOR = "link_findings.py"
 LINE = "policy.approved_jobs"
 NO_JOB = "approved_jobs = []"
 PROTOCOLS = ("horizontal", "vertical_linear", "psi")
@@ -143,7 +145,7 @@ def test_whatever_plays_by_a_site_file_holds_the_job_against_its_policy() -> Non
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
-        if "load_site" in called:
+        if "load_site" in called and path.name != DOCTOR:
             assert "enforce_policy" in called, path
             asking.add(path.relative_to(SOURCE).as_posix())
     assert len(asking) == 5, asking
