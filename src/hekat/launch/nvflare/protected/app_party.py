@@ -95,7 +95,8 @@ class AppParty:
     def sum_up(self, update: Update) -> Answer:
         """Have the update averaged with the updates of all parties; what the engine may be given of it.
 
-        Raises InputError for an update that cannot be summed, and what `Party.aggregate` raises.
+        Raises InputError for an update with other tensors. What `Party.aggregate` raises, the next `install` does, or
+        this call where it waits for the sum: in the last round, and where the server learns the model.
         """
         with self._leaving_on_refusal():
             return self._sum_up(update)
