@@ -19,9 +19,9 @@ from pathlib import Path
 
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PolicyError, StateError
+from hekat.launch.local.relay import MAX_SOCKET_PATH_BYTES
 
 _log = logging.getLogger("hekat.flower")
-_MAX_SOCKET_PATH_BYTES = 107
 _ROOT = 0
 _CREDENTIALS = struct.Struct("iII")  # Linux: process, user, group
 
@@ -32,10 +32,10 @@ def listen_at(path: Path, group: str | None) -> socket.socket:
     Raises InputError for a path too long, a group that is none, or a folder that is not safe; StateError where no
     socket can be made.
     """
-    if len(os.fsencode(path)) > _MAX_SOCKET_PATH_BYTES:
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
         raise InputError(
             "the path is too long for a socket",
-            expected=f"up to {_MAX_SOCKET_PATH_BYTES} bytes",
+            expected=f"up to {MAX_SOCKET_PATH_BYTES} bytes",
             got=f"{len(os.fsencode(path))}",
             cure="name a shorter path, such as /run/hekat/north.sock",
         )
