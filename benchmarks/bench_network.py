@@ -3,6 +3,7 @@
     bench_network.py many              100 parties, 1 M values, ten end before they upload in round 2
     bench_network.py rounds            200 rounds of four parties: memory of each role after each round
     bench_network.py links             BatchCrypt's three models over four links, beside what else averages updates
+    bench_network.py vertical-links    regression by columns over links, each way of protecting it beside none
     bench_network.py nvflare-mnist     three sites of NVIDIA FLARE, MNIST's dense network, encrypted beside plain
     bench_network.py nvflare-large     three sites of NVIDIA FLARE, 5 M values a round
     bench_network.py nvflare-vertical  set intersection and regression by columns over NVIDIA FLARE
@@ -77,6 +78,14 @@ def measure_link_table(options: argparse.Namespace) -> None:
     _finish("links", rows, options, left_out=left_out, **conditions)
 
 
+def measure_columns_over_links(options: argparse.Namespace) -> None:
+    """FLASH's axis: seconds an iteration by bandwidth."""
+    from network.vertical_links import measure_vertical_links
+
+    rows, conditions = measure_vertical_links(options.link_rows)
+    _finish("vertical-links", rows, options, **conditions)
+
+
 def measure_nvflare_mnist(options: argparse.Namespace) -> None:
     """A round of the same app, plain and encrypted, in turns."""
     from network.nvflare_rounds import conditions, measure_mnist
@@ -134,6 +143,7 @@ MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {
     "many": measure_many,
     "rounds": measure_rounds,
     "links": measure_link_table,
+    "vertical-links": measure_columns_over_links,
     "nvflare-mnist": measure_nvflare_mnist,
     "nvflare-large": measure_nvflare_large,
     "nvflare-vertical": measure_nvflare_vertical,
@@ -160,6 +170,7 @@ def main() -> None:
     parser.add_argument("--links", nargs="+", choices=TABLE.links, default=TABLE.links)
     parser.add_argument("--ways", nargs="+", choices=TABLE.ways, default=TABLE.ways)
     parser.add_argument("--link-parties", type=int, default=3)
+    parser.add_argument("--link-rows", type=int, default=8192, help="made-up rows of vertical-links")
     parser.add_argument("--most-round-s", type=float, default=90.0, help="rounds that must take longer are left out")
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in MEASURES]:

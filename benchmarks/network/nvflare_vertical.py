@@ -15,42 +15,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hekat.wire.keyfile import save_private_key
+from network.columns_job import write_columns_job
 from network.own_network import ONE_THREAD, run_in_own_network
-from vertical.data import ARBITER, CREDIT_GUEST, CREDIT_HOST, GUEST, HOST, draw_columns, stored_keys
+from vertical.data import GUEST
 
 PROGRAM = Path(__file__).with_name("nvflare_program.py")
 FORMS = ("arbiter", "shared_weights")
 TO_REACH = 1.5
-KEY_BITS = 2048
 TIMEOUT_S = 600.0
 LOSS_TOLERANCE = 1e-6
-
-_JOB = """format = 2
-name = "columns"
-protocol = "vertical_linear"
-guest = "{guest}"
-hosts = ["{host}"]
-{arbiter}data = "people"
-classes = ["0", "1"]
-timeout_s = 300
-
-[intersection]
-kind = "ecdh"
-
-[training]
-epochs = {epochs}
-batch_rows = 1024
-learning_rate = 0.05
-limit_spreads = 3
-
-[protection]
-kind = "paillier"
-form = "{form}"
-key_bits = {key_bits}
-"""
 
 
 def measure_vertical(
@@ -88,7 +61,8 @@ def measure_vertical(
 def _play(way: str, form: str, credit: Path | None, row_count: int, epochs: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="hekat-") as folder:
         place = Path(folder)
-        _prepare(place, form, credit, row_count, epochs)
+        roles = write_columns_job(place, form, credit, row_count, epochs)
+        (place / "asked.json").write_text(json.dumps({"sites": roles}))
         if way == "engine":
             run_in_own_network([sys.executable, str(PROGRAM), str(place), "job"], place, TIMEOUT_S, ONE_THREAD)
             outcomes = json.loads((place / "told.json").read_text())["outcomes"]
@@ -108,42 +82,3 @@ def figures_of(events: Path) -> dict[str, float]:
     at = {entry["event"]: datetime.fromisoformat(entry["time"]) for entry in entries}
     losses = [entry["loss"] for entry in entries if entry.get("loss") is not None]
     return {"seconds": (at["finished"] - at["started"]).total_seconds(), "loss": losses[-1]}
-
-
-def _prepare(place: Path, form: str, credit: Path | None, row_count: int, epochs: int) -> None:
-    roles = [GUEST, HOST, *([ARBITER] if form == "arbiter" else [])]
-    (place / "asked.json").write_text(json.dumps({"sites": roles}))
-    arbiter = f'arbiter = "{ARBITER}"\n' if form == "arbiter" else ""
-    (place / "job.toml").write_text(
-        _JOB.format(guest=GUEST, host=HOST, arbiter=arbiter, epochs=epochs, form=form, key_bits=KEY_BITS)
-    )
-    lines = ["format = 1", "[policy]", 'vertical_forms = ["shared_weights", "arbiter"]', f"min_key_bits = {KEY_BITS}"]
-    sources = _write_rows(place, row_count) if credit is None else _csv_sources(credit)
-    for party in (GUEST, HOST):
-        lines += [f"[party.{party}.data.people]", *sources[party]]
-    keys = stored_keys(KEY_BITS)
-    # A new key's time is chance.
-    for number, role in enumerate([ARBITER] if form == "arbiter" else [GUEST, HOST]):
-        path = place / f"{role}.key"
-        save_private_key(path, keys[number].private, None)
-        lines += [f"[party.{role}]", f'paillier_key = "{path}"']
-    (place / "site.toml").write_text("\n".join([*lines, ""]))
-
-
-def _csv_sources(credit: Path) -> dict[str, list[str]]:
-    return {
-        GUEST: ['source = "csv"', f'path = "{credit / CREDIT_GUEST}"', 'id = "id"', 'label = "y"'],
-        HOST: ['source = "csv"', f'path = "{credit / CREDIT_HOST}"', 'id = "id"'],
-    }
-
-
-def _write_rows(place: Path, row_count: int) -> dict[str, list[str]]:
-    data = draw_columns(row_count, 13, 10, seed=7)
-    ids = np.array([f"person-{number:06}" for number in range(row_count)])
-    order = np.random.default_rng(1).permutation(row_count)
-    np.savez(place / "guest.npz", features=data.guest, labels=data.labels, ids=ids)
-    np.savez(place / "host.npz", features=data.host[order], ids=ids[order])
-    return {
-        GUEST: ['source = "npz"', f'path = "{place / "guest.npz"}"'],
-        HOST: ['source = "npz"', f'path = "{place / "host.npz"}"'],
-    }

@@ -22,6 +22,9 @@ from network.shaped_link import Link, ShapedPost, serving
 STEP = "message"
 # One of three keys may be lost, as the committee of three that Hekat draws needs all: SecAgg+ has no threshold of n.
 THRESHOLD = 2
+# Every party weighs 1. SecAgg+ scales an update by weight / MAX_WEIGHT before it quantises: its own default, 1000,
+# would cost an update of weight 1 ten of its 22 bits.
+MAX_WEIGHT = 1.0
 
 
 def play_secagg_plus(parties: tuple[str, ...], value_count: int, rounds: int, link: Link) -> dict[str, RoleFigures]:
@@ -83,7 +86,7 @@ def _serve(
     assert isinstance(legacy, Context)
     first = ndarrays_to_parameters([np.zeros(value_count, np.float32)])
     legacy.state.array_records[MAIN_PARAMS_RECORD] = compat.parameters_to_arrayrecord(first, keep_input=True)
-    workflow = SecAggPlusWorkflow(num_shares=len(parties), reconstruction_threshold=THRESHOLD)
+    workflow = SecAggPlusWorkflow(num_shares=len(parties), reconstruction_threshold=THRESHOLD, max_weight=MAX_WEIGHT)
     for number in range(1, rounds + 1):
         legacy.state.config_records[MAIN_CONFIGS_RECORD] = ConfigRecord({Key.CURRENT_ROUND: number})
         workflow(_MailboxGrid(channel, parties), legacy)

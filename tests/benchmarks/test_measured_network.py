@@ -66,7 +66,7 @@ def test_a_missed_aim_says_so(render: Any) -> None:
 
 def test_parts_without_results_are_named(render: Any) -> None:
     text = "\n".join(render(links=LINKS))
-    assert "**Not measured yet**: `many`, `rounds`, `nvflare-mnist`, `nvflare-large`" in text
+    assert "**Not measured yet**: `many`, `rounds`, `vertical-links`, `nvflare-mnist`, `nvflare-large`" in text
     assert "`links`" not in text.partition("Not measured yet")[2]
 
 
@@ -80,6 +80,18 @@ def test_ways_stand_by_link_and_what_was_left_out_is_said(render: Any) -> None:
     assert "Not measured beside them: secaggplus: flwr is not installed." in lines
     # 1 - 0.5 / 50 of the round is the link's.
     assert "| LSTM, Shakespeare | Hekat, `lattice` | 99% |" in lines
+
+
+def test_iterations_by_columns_stand_by_link_beside_those_in_the_clear(render: Any) -> None:
+    named = {"form": "arbiter", "loss": 0.5, "sent_bytes": 3e6}
+    rows = [
+        {**named, "kind": "none", "link": "loopback", "iteration_s": 0.1, "times_plain": 1.0},
+        {**named, "kind": "lattice", "link": "loopback", "iteration_s": 0.3, "times_plain": 3.0},
+    ]
+    shape = {"data_rows": 4096, "columns": 23, "batch_rows": 1024, "shaping": "the kernel has no netem"}
+    lines = render(vertical_links={**MACHINE, **shape, "rows": rows})
+    assert "| `arbiter, lattice` | 0.300 s (3.0) | 3.0 MB |" in lines
+    assert "| way | loopback | guest and host send |" in lines
 
 
 def test_dollars_are_the_papers_plain_traffic_by_our_bytes(render: Any) -> None:

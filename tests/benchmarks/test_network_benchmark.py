@@ -105,6 +105,24 @@ def test_shapes_of_the_papers_models_are_those_that_are_trained(load: Any) -> No
         assert load("network.models").MODELS[name].sizes == sizes
 
 
+def test_regression_by_columns_over_a_link_has_the_loss_of_that_in_the_clear(
+    load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = load("network.vertical_links")
+    monkeypatch.setattr(links, "WAYS", (("arbiter", "none"), ("arbiter", "lattice")))
+    slow = load("network.shaped_link").Link("100 Mbit/s, 1 ms", 100e6, 0.001)
+    monkeypatch.setattr(links, "LINKS", (slow,))
+    monkeypatch.setattr(links, "EPOCHS", 2)
+    rows, conditions = links.measure_vertical_links(300)
+    assert [row["kind"] for row in rows] == ["none", "lattice"]
+    assert rows[0]["times_plain"] == 1
+    assert rows[1]["sent_bytes"] > rows[0]["sent_bytes"] > 8 * 300
+    assert conditions["data_rows"] == 300
+    monkeypatch.setattr(links, "LOSS_TOLERANCE", -1.0)
+    with pytest.raises(SystemExit, match="the loss is"):
+        links.measure_vertical_links(300)
+
+
 def test_rounds_that_must_take_too_long_are_left_out_by_name(load: Any) -> None:
     rows, left_out, conditions = load("network.link_table").measure_links(
         ["lstm"], ["10m"], ["tenseal"], parties=3, most_round_s=60.0

@@ -52,6 +52,7 @@ HUB_STEPS = {
     "outcome": f"{ROUND}outcome",
     "end": "round-2/agreed",
 }
+A_MINUTE_S = 60.0
 # In the quick suite; the others are long.
 QUICK = ("upload",)
 
@@ -125,15 +126,15 @@ def test_two_members_killed_end_a_run_that_bears_one(fork, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("role", ["east", "hub"])
+@pytest.mark.parametrize(("role", "after_s"), [("east", 0.0), ("hub", 0.0), ("east", A_MINUTE_S), ("hub", A_MINUTE_S)])
 def test_a_process_that_stands_still_for_less_than_the_time_of_a_loss_is_waited_for(
-    fork, tmp_path: Path, expected: FaultyRun, role: str
+    fork, tmp_path: Path, expected: FaultyRun, role: str, after_s: float
 ) -> None:
     run = hospitals(tmp_path)
-    run.lost_after_s = LIMIT_S
+    run.lost_after_s = LIMIT_S + after_s
     step = PARTY_STEPS["upload"] if role == "east" else HUB_STEPS["included"]
     run.apart.preludes[role] = AT_STEP.format(step=step, signal="SIGSTOP")
-    ended = run.play(fork, may_be_lost=PARTIES, meanwhile=lambda processes: _wake(processes, role))
+    ended = run.play(fork, may_be_lost=PARTIES, meanwhile=lambda processes: _wake(processes, role, after_s))
     _check_all_agree(run, ended)
     assert run.model_of("north") == expected.model_of("north")
 

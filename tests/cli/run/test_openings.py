@@ -16,9 +16,9 @@ def test_a_committee_of_three(workplace) -> None:
     summary, page, folder = run_and_read(workplace)
     settings = summary["settings"]
     assert (settings["opening"], settings["openers"]) == ("committee", ["north", "east", "south"])
-    assert (settings["openers_needed"], settings["parameter_set"]) == (3, "A16-16")
+    assert (settings["openers_needed"], settings["parameter_set"]) == (3, "A16-4")
     assert settings["security"] == (
-        "about 140 bits classical by the lattice estimator (MATZOV), about 113 to 115 by core-SVP"
+        "at least about 140 bits classical by the lattice estimator (MATZOV), about 113 to 115 by core-SVP"
     )
     assert "key_bits" not in settings
     assert not any("Paillier" in note for note in summary["notes"])

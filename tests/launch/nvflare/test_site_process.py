@@ -120,3 +120,6 @@ def test_a_protected_app_ends_before_it_has_met_the_others(
     assert not process._thread.is_alive()
     assert not process.has_met
     assert told == ["ChannelError"]
+    outcome = read_outcome(outcome_path(sites.place / "north" / "runs", order.run_id))
+    assert outcome.outcome == "failed"
+    assert "the engine ended the job before all roles had met" in outcome.error

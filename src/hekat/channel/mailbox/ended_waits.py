@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hekat.errors import ChannelError, ChannelTimeoutError
+from hekat.errors import ChannelError, ChannelTimeoutError, HekatError
 
 
 def not_met(roles: tuple[str, ...], missing: list[str], within_s: float, told: str) -> ChannelTimeoutError:
@@ -13,6 +13,15 @@ def not_met(roles: tuple[str, ...], missing: list[str], within_s: float, told: s
         got=", ".join(name for name in roles if name not in missing) + told,
         cure="start them, or look at whether the engine reaches them",
     )
+
+
+def closed(role: str, ended_by: BaseException | None) -> ChannelError:
+    """The role's end is closed; `ended_by` is what ended it from outside, if anything did."""
+    what = f"the end of {role!r} is closed"
+    if not isinstance(ended_by, HekatError):
+        return ChannelError(what, expected="no call after the role's end")
+    why = ended_by
+    return ChannelError(f"{what}: {why.what}", expected=why.expected, got=why.got, cure=why.cure)
 
 
 def no_answer(role: str, what: str, within_s: float, peer: str, *, is_unreachable: bool) -> ChannelTimeoutError:

@@ -20,7 +20,7 @@ from hekat.channel.channel import (
 from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
 from hekat.channel.mailbox.carriers import Carriers
 from hekat.channel.mailbox.departures import Departures, write_notice
-from hekat.channel.mailbox.ended_waits import no_answer, no_room_left, not_met
+from hekat.channel.mailbox.ended_waits import closed, no_answer, no_room_left, not_met
 from hekat.channel.mailbox.pair import MESSAGE_BYTES, Inbox, Outbox
 from hekat.channel.mailbox.parcel import (
     DATA,
@@ -40,7 +40,7 @@ from hekat.channel.mailbox.parcel import (
 from hekat.channel.mailbox.post import Post
 from hekat.channel.mailbox.refusals import OTHER_FORMAT, PLAYED_TWICE, Refusals
 from hekat.channel.mailbox.settling import Settling
-from hekat.errors import ChannelError, InputError, WireError
+from hekat.errors import InputError, WireError
 
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
 LOST_AFTER_S = 30.0
@@ -95,9 +95,7 @@ class MailboxChannel:
         for seconds in (timeout_s, lost_after_s, first_contact_s):
             check_timeout(seconds)
         if max_waiting_bytes < 1:
-            raise InputError(
-                "no room for messages", expected="max_waiting_bytes of at least 1", got=f"{max_waiting_bytes}"
-            )
+            raise InputError("no room for messages", expected="max_waiting_bytes >= 1", got=f"{max_waiting_bytes}")
         for name in (role, *may_be_lost):
             if name not in roles:
                 raise InputError("no such party in this run", expected=f"one of: {', '.join(roles)}", got=repr(name))
@@ -115,6 +113,7 @@ class MailboxChannel:
         self._awaited = ""
         self._step = BEFORE_FIRST_STEP
         self._own_word: DropoutNotice | None = None
+        self._ended_by: BaseException | None = None
         self._departures = Departures(role, frozenset(may_be_lost))
         self._refusals = Refusals(role, self._others, frozenset(may_be_lost))
         self._is_over = False
@@ -324,12 +323,13 @@ class MailboxChannel:
         """Say that the role has returned; the peers that could not be told, or lack messages of this role."""
         return self._end(FINISHED)
 
-    def fail(self, error: BaseException) -> tuple[str, ...]:
-        """Say that the role has raised `error`: of it the others learn what the role's session signed, the kind."""
+    def fail(self, error: BaseException, within_s: float | None = None) -> tuple[str, ...]:
+        """Say within `within_s` that the role has raised `error`; the others learn the kind that its session signed."""
+        self._ended_by = error
         if self._own_word is not None and self._own_word.reason != type(error).__name__:
             # It failed once its session was closed: what was signed is another end.
             self._own_word = None
-        return self._end(LEFT)
+        return self._end(LEFT, within_s)
 
     def close(self) -> None:
         """Deliver nothing more. What still comes is acknowledged, and dropped."""
@@ -344,9 +344,9 @@ class MailboxChannel:
 
     # --- inside (the lock is held) ---------------------------------------------------------------------------
 
-    def _end(self, kind: str) -> tuple[str, ...]:
+    def _end(self, kind: str, within_s: float | None = None) -> tuple[str, ...]:
         word = write_notice(self._own_word)
-        deadline = time.monotonic() + min(_LAST_WORDS_S, self._lost_after_s)
+        deadline = time.monotonic() + min(within_s or _LAST_WORDS_S, self._lost_after_s)
 
         def untold() -> list[str]:
             gone = self._departures
@@ -415,7 +415,7 @@ class MailboxChannel:
         if error is not None:
             raise error
         if self._is_over:
-            raise ChannelError(f"the end of {self._role!r} is closed", expected="no call after the role's end")
+            raise closed(self._role, self._ended_by)
 
     def _gave_up_on(self, peer: str) -> bool:
         dropout = self._departures.dropouts.get(peer)

@@ -21,6 +21,8 @@ from hekat.launch.nvflare.site_link import find_site_link
 from hekat.launch.nvflare.site_role import SiteRole
 
 _LOOK_FOR_ABORT_S = 0.5
+# An engine that ends a job kills its processes some seconds later; the outcome file has to lie there by then.
+LAST_WORDS_OF_ABORTED_S = 2.0
 
 
 class AbortedError(HekatError):
@@ -68,7 +70,7 @@ def _watch(abort: Signal, channel: MailboxChannel, is_over: Event) -> None:
         while not is_over.wait(_LOOK_FOR_ABORT_S):
             if abort.triggered:
                 with suppress(HekatError):
-                    channel.fail(AbortedError("the engine ended the job"))
+                    channel.fail(AbortedError("the engine ended the job"), LAST_WORDS_OF_ABORTED_S)
                 return
 
     Thread(target=look, name="hekat-abort", daemon=True).start()

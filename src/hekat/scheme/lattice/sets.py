@@ -17,7 +17,12 @@ _PRIME_50 = 1125899906826241
 _PRIMES_48 = (281474976694273, 281474976636929)
 
 # Primes are the largest below a power of two that fit their degree, so that Delta is a power of two less one.
+# Most federations are of few parties, and a bit less of a slot is one less on every link: sets for four.
 _A_SETS: tuple[_Row, ...] = (
+    (8, 4, (_PRIME_50,), 4, 7, 8),
+    (16, 4, (70368744067073,), 2, 7, 8),
+    (24, 4, (68719464449,), 1, 7, 8),
+    (32, 4, (17592186028033,), 1, 7, 8),
     (8, 32, (_PRIME_50,), 3, 4, 7),
     (8, 128, (35184372060161,), 2, 7, 13),
     (16, 16, (_PRIME_50,), 2, 4, 6),

@@ -20,6 +20,7 @@ from hekat.launch.nvflare.protected.app_role import AppRole
 from hekat.launch.nvflare.protected.handover import AppEndedError, Handover
 from hekat.launch.nvflare.public_module import load_public_module
 from hekat.launch.nvflare.site_link import find_site_link
+from hekat.launch.nvflare.site_process import LAST_WORDS_OF_ABORTED_S
 
 # Roles that are left alone at the end of a job: how long they may still exchange last words.
 _ENDS_WITHIN_S = 20.0
@@ -80,12 +81,7 @@ class AppProcess:
 
     def abort(self) -> None:
         """End the role's waits: the engine has ended the job."""
-        error = AppEndedError(
-            "the engine ended the job",
-            expected="every round that the job has",
-            got="fewer",
-            cure="see the engine's log",
-        )
+        error = _ended_in_the_run() if self.has_met else _ended_before_the_run()
         self.handover.abandon(error)
         with self._state:
             channel, self._ended_by = self._channel, error
@@ -117,6 +113,21 @@ class AppProcess:
             self._on_failure(type(error).__name__)
 
 
+def _ended_in_the_run() -> AppEndedError:
+    return AppEndedError(
+        "the engine ended the job", expected="every round that the job has", got="fewer", cure="see the engine's log"
+    )
+
+
+def _ended_before_the_run() -> AppEndedError:
+    return AppEndedError(
+        "the engine ended the job before all roles had met",
+        expected="every site, and the server's aggregator, in the run",
+        got="one that is not",
+        cure="ask the other sites and the server for this run's outcome files: one of them may have refused the job",
+    )
+
+
 def _fail(channel: MailboxChannel, error: AppEndedError) -> None:
     with suppress(HekatError):
-        channel.fail(error)
+        channel.fail(error, LAST_WORDS_OF_ABORTED_S)

@@ -97,6 +97,10 @@ class HekatParty(FLComponent):  # type: ignore[misc]
         elif event_type == EventType.BEFORE_SEND_TASK_RESULT:
             if self._process is not None and self._process.app is not None:
                 self._process.app.note_end_of_task()
+        elif event_type == EventType.ABOUT_TO_END_RUN and self._process is not None:
+            # From here to END_RUN the engine waits for all that streams, and may kill the process before it.
+            if not self._process.has_met:
+                self._process.abort()
         elif event_type == EventType.END_RUN and self._process is not None:
             self._process.close(may_be_early=self._process.app is not None and self._process.app.rounds_handed_in > 0)
 

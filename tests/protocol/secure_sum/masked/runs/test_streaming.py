@@ -216,11 +216,11 @@ class Senders:
 @pytest.mark.parametrize("value_count", [10_000_000])
 def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_count, masked_settings) -> None:
     parameters = choose_parameters(16, 12)
-    assert parameters == choose_parameters(16, 3)
+    assert parameters == choose_parameters(16, 5)
     sum_bytes = 8 * parameters.form.field_count(value_count)
     upload_bytes = parameters.form.written_bytes(value_count)
     peaks = {}
-    for party_count in (3, 12):
+    for party_count in (5, 12):
         parties = tuple("abcdefghijkl")[:party_count]
         settings = replace(masked_settings(3, "shared").sums, parties=parties)
         channel = Senders(parties, parameters, value_count)
@@ -229,5 +229,5 @@ def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_
         summation.bound_slots(value_count)
         peaks[party_count] = peak_of(lambda summation=summation: summation.serve("round-1"))
         assert channel.sum_bytes == party_count * parameters.form.written_sum_bytes(value_count)
-    assert peaks[3] <= sum_bytes + upload_bytes + CONSTANT_BYTES
-    assert abs(peaks[12] - peaks[3]) < (1 << 20)
+    assert peaks[5] <= sum_bytes + upload_bytes + CONSTANT_BYTES
+    assert abs(peaks[12] - peaks[5]) < (1 << 20)
