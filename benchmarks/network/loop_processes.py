@@ -107,16 +107,18 @@ def _train(work: LoopWork, party: Party, figures: RoleFigures, post: ShapedPost)
 
 @contextmanager
 def _sampling(channel: MailboxChannel, figures: RoleFigures) -> Iterator[None]:
-    """Notes the aggregator's memory as it tells the first party of each round's end."""
-    send, last = channel.send, ""
+    """Notes the aggregator's memory once a round, as it sends the first message of the next one: messages of two rounds
+    alternate, since shares are dealt a round ahead."""
+    send, newest = channel.send, 0
 
     def send_and_note(to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
-        nonlocal last
+        nonlocal newest
         send(to, step, payload, timeout_s=timeout_s)
-        step_round = step.partition("/")[0]
-        if step_round != last and last.startswith("round-"):
-            figures.resident_bytes.append(resident_bytes())
-        last = step_round
+        kind, _, number = step.partition("/")[0].rpartition("-")
+        if kind == "round" and int(number) > newest:
+            if newest:
+                figures.resident_bytes.append(resident_bytes())
+            newest = int(number)
 
     channel.send = send_and_note  # type: ignore[method-assign]
     yield

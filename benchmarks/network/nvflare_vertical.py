@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from network.columns_job import write_columns_job
 from network.own_network import ONE_THREAD, run_in_own_network
+from vertical.columns_job import write_columns_job
 from vertical.data import GUEST
 
 PROGRAM = Path(__file__).with_name("nvflare_program.py")

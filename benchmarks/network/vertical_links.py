@@ -20,9 +20,9 @@ from hekat.run.own_keys import write_key_folder
 from hekat.run.progress import Silence
 from hekat.run.role_folder import Place
 from hekat.state import new_run_id
-from network.columns_job import BATCH_ROWS, write_columns_job
 from network.forked_roles import RoleFigures, play_forked
 from network.shaped_link import LOOPBACK, Link, ShapedPost, serving, shaping_of_kernel
+from vertical.columns_job import BATCH_ROWS, write_columns_job
 from vertical.data import GUEST, HOST
 
 EPOCHS = 3

@@ -83,6 +83,8 @@ def test_hekats_rounds_send_less_than_float32_and_bear_a_lost_party(load: Any) -
     assert set(figures) == {*parties[:4], "aggregator"}
     assert figures["p0"].a_round("bytes_out") < 4 * 40 * COUNT
     assert figures["aggregator"].peak_bytes > 0
+    # Its parties ask for one more round when the last has ended.
+    assert len(figures["aggregator"].resident_bytes) == work.rounds + 1
 
 
 def test_tensors_are_encrypted_as_the_engine_does_it(load: Any) -> None:

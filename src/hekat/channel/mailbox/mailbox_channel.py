@@ -18,6 +18,7 @@ from hekat.channel.channel import (
     printable_reason,
 )
 from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
+from hekat.channel.mailbox import last_words
 from hekat.channel.mailbox.carriers import Carriers
 from hekat.channel.mailbox.departures import Departures, write_notice
 from hekat.channel.mailbox.ended_waits import closed, no_answer, no_room_left, not_met
@@ -45,8 +46,6 @@ from hekat.errors import InputError, WireError
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
 LOST_AFTER_S = 30.0
 FIRST_CONTACT_S = 120.0
-# Words of an end are delivered within this, or not at all.
-_LAST_WORDS_S = 20.0
 _CONTROL_STEP = "hekat/control"
 
 
@@ -346,25 +345,21 @@ class MailboxChannel:
 
     def _end(self, kind: str, within_s: float | None = None) -> tuple[str, ...]:
         word = write_notice(self._own_word)
-        deadline = time.monotonic() + min(within_s or _LAST_WORDS_S, self._lost_after_s)
 
-        def untold() -> list[str]:
-            gone = self._departures
-            return [peer for peer in self._others if self._outboxes[peer].items and not gone.is_gone(peer)]
+        def untold() -> dict[str, int]:
+            boxes, gone = self._outboxes, self._departures
+            return {peer: len(box.items) for peer, box in boxes.items() if box.items and not gone.is_gone(peer)}
 
         with self._changed:
             if self._is_over:
                 return tuple(untold())
             for peer in self._others:
                 self._put(peer, kind, _CONTROL_STEP, word)
-            while untold():
-                left_s = deadline - time.monotonic()
-                if left_s <= 0:
-                    break
-                self._changed.wait(left_s)
-            left = tuple(untold())
+            limit_s = min(within_s or last_words.LAST_WORDS_S, self._lost_after_s)
+            waiting = 0 if within_s else sum(self._outboxes[peer].waiting_bytes for peer in untold())
+            left = last_words.wait_until_told(self._changed, untold, limit_s, waiting)
         self.close()
-        return left
+        return tuple(left)
 
     def _wait(
         self,
