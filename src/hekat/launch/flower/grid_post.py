@@ -13,7 +13,8 @@ from hekat.errors import JobError
 from hekat.launch.flower.legs import CARRY, EVALUATE, Outgoing, Returned
 from hekat.launch.flower.records import MEAN, Order, add_order, read_reply
 
-POLL_S = 0.1
+# Each look costs the SuperLink and this process some milliseconds of the cores on which parties may train.
+POLL_S = 0.3
 _LOOK_FOR_NODES_S = 0.5
 
 
