@@ -236,8 +236,8 @@ def _dollars(rows: list[dict[str, Any]]) -> list[str]:
         f"BatchCrypt's traffic in dollars, at {DOLLARS_A_GB:g} dollars a GB (an assumption of this page: multiply by "
         "your own price). GB of FATE, BatchCrypt and plain training are the paper's own (Table 4, nine clients, to "
         "convergence). Hekat's are projected: the paper's plain GB times the bits that nine parties send and take for "
-        f"a value, {bits.upload_bits:g} and {bits.download_bits:g} in place of 32, for as many rounds as plain training "
-        "took; shares and seals are not in it.",
+        f"a value, {bits.upload_bits:g} and {bits.download_bits:g} in place of 32, for as many rounds as plain "
+        "training took; shares and seals are not in it.",
         "",
         *_table(["model", "FATE", "BatchCrypt", "plain", "Hekat, projected", "less than FATE"]),
     ]
