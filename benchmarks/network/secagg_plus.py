@@ -84,7 +84,8 @@ def _serve(
     legacy.history = SimpleNamespace(add_metrics_distributed_fit=lambda **named: None)
     legacy.state = RecordDict()
     assert isinstance(legacy, Context)
-    first = ndarrays_to_parameters([np.zeros(value_count, np.float32)])
+    # As the means of later rounds, which SecAgg+ gives in float64.
+    first = ndarrays_to_parameters([np.zeros(value_count)])
     legacy.state.array_records[MAIN_PARAMS_RECORD] = compat.parameters_to_arrayrecord(first, keep_input=True)
     workflow = SecAggPlusWorkflow(num_shares=len(parties), reconstruction_threshold=THRESHOLD, max_weight=MAX_WEIGHT)
     for number in range(1, rounds + 1):

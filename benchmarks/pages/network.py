@@ -173,14 +173,16 @@ def _vertical_links(content: dict[str, Any], place: str) -> list[str]:
         "",
         f"Seconds an iteration, a batch of {content['batch_rows']:,} rows with 13 columns at the guest and 10 at the "
         f"host, by bandwidth, as FLASH's Fig. 11b has it; on {place}, every role a process with a link of its own, "
-        f"{content['data_rows']:,} made-up rows, median of epochs after the first; in brackets, times the same "
-        f"messages in the clear. Losses are equal to six digits. Shaping: shaping relay; {content['shaping']}.",
+        f"{content['data_rows']:,} made-up rows, mean of the two epochs after the first; in brackets, times the same "
+        f"messages in the clear. Losses are the same to six digits, and to 1e-4 by the check. "
+        f"Shaping: shaping relay; {content['shaping']}.",
         "",
-        *_table(["way", *links, "guest and host send"]),
+        *_table(["way", *links, "a run's bytes from guest and host"]),
     ]
     for form, kind in dict.fromkeys((row["form"], row["kind"]) for row in rows):
         own = {row["link"]: row for row in rows if (row["form"], row["kind"]) == (form, kind)}
-        cells = [f"{own[link]['iteration_s']:.3f} s ({own[link]['times_plain']:.1f})" for link in links]
+        times = {link: f" ({row['times_plain']:.1f})" if "times_plain" in row else "" for link, row in own.items()}
+        cells = [f"{own[link]['iteration_s']:.3f} s{times[link]}" for link in links]
         lines.append(_line(f"`{form}, {kind}`", *cells, _megabytes(own[links[0]]["sent_bytes"])))
     return lines
 

@@ -91,7 +91,7 @@ def test_iterations_by_columns_stand_by_link_beside_those_in_the_clear(render: A
     shape = {"data_rows": 4096, "columns": 23, "batch_rows": 1024, "shaping": "the kernel has no netem"}
     lines = render(vertical_links={**MACHINE, **shape, "rows": rows})
     assert "| `arbiter, lattice` | 0.300 s (3.0) | 3.0 MB |" in lines
-    assert "| way | loopback | guest and host send |" in lines
+    assert "| way | loopback | a run's bytes from guest and host |" in lines
 
 
 def test_dollars_are_the_papers_plain_traffic_by_our_bytes(render: Any) -> None:

@@ -186,7 +186,7 @@ def test_the_estimate_of_a_large_model_makes_no_update_of_it(job) -> None:
     shape = SumShape("round-1", {"w": (109_482_240,)}, (), 16)
     up = sum(one.payload_bytes for one in messages_of_sum(settings, shape, settings.parties, 7) if one.sender == "a")
     # 23 bits a value, as set A16-16 has them; shares and statements beside them.
-    assert 1 < up / (109_482_240 * 23 / 8) < 1.001
+    assert 1 < up / (109_482_240 * 19.5 / 8) < 1.001
     plain = replace(settings, protection="none")
     assert (
         sum(one.payload_bytes for one in messages_of_sum(plain, shape, ["a"], 0) if one.sender == "a") > 8 * 109_482_240

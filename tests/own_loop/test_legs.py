@@ -98,9 +98,10 @@ def test_legs_before_in_and_after_the_rounds(case: str, count_legs) -> None:
     assert (legs.before, legs.rounds, legs.after) == (before, rounds, after)
 
 
-@pytest.mark.parametrize(("protection", "legs_of_set_up"), [("lattice", 2), ("none", 2), ("paillier", 3)])
-def test_the_set_up_without_a_state_to_start_from(play_with, monkeypatch, protection: str, legs_of_set_up: int) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_the_set_up_has_a_leg_less_where_no_state_to_start_from_is_compared(play_with, monkeypatch, case: str) -> None:
     """The call `start_from`, as any call of all parties, has a leg of its own."""
+    parties, settings, before, *_ = CASES[case]
     legs = Legs()
     monkeypatch.setattr(federated_run, "play_in_process", legs.play)
 
@@ -109,5 +110,5 @@ def test_the_set_up_without_a_state_to_start_from(play_with, monkeypatch, protec
         legs.begun.append(legs.star.legs)
         return party.aggregate(make_state(FIVE.index(party.name)), weight=1)
 
-    play_with(code, protection=protection, key_bits=2048)
-    assert max(legs.begun) == legs_of_set_up
+    play_with(code, parties, **settings)
+    assert max(legs.begun) == before - 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from threading import Condition
 
 import pytest
 from tests.channel.mailbox.fake_relay import DELAY_S, LIMIT_S, FakeRelay, Faults, shorten_pauses
 
-from hekat.channel.mailbox import last_words, pair
+from hekat.channel.mailbox import last_words, mailbox_channel, pair
 
 ROLES = ("a", "b")
 
@@ -16,7 +17,7 @@ ROLES = ("a", "b")
 def test_what_still_gets_through_when_a_role_finishes_is_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the last model over a slow link, to peers that receive it after its sender has returned."""
     shorten_pauses(monkeypatch)
-    monkeypatch.setattr(last_words, "LAST_WORDS_S", 10 * DELAY_S)
+    monkeypatch.setattr(mailbox_channel, "LAST_WORDS_S", 10 * DELAY_S)
     monkeypatch.setattr(last_words, "SLOWEST_BYTES_A_SECOND", 1)
     monkeypatch.setattr(pair, "PARCEL_BYTES", 1)  # a message a parcel
     relay = FakeRelay(Faults(delay=1.0))
@@ -31,7 +32,7 @@ def test_what_still_gets_through_when_a_role_finishes_is_delivered(monkeypatch: 
 
 def test_a_peer_that_is_out_of_reach_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten_pauses(monkeypatch)
-    monkeypatch.setattr(last_words, "LAST_WORDS_S", 10 * DELAY_S)
+    monkeypatch.setattr(mailbox_channel, "LAST_WORDS_S", 10 * DELAY_S)
     relay = FakeRelay()
     a, _ = relay.add_all(ROLES)
     relay.cut.add("b")
@@ -39,8 +40,25 @@ def test_a_peer_that_is_out_of_reach_is_given_up(monkeypatch: pytest.MonkeyPatch
     assert a.finish() == ("b",)
 
 
-def test_a_peer_that_takes_one_message_now_and_then_holds_nobody_up() -> None:
+def test_a_peer_that_takes_one_message_now_and_then_holds_nobody_up_for_longer_than_its_own_bytes_take() -> None:
     lacks = itertools.count(1_000_000, -1)
     with (changed := Condition()):
-        left = last_words.wait_until_told(changed, lambda: {"b": next(lacks)}, 2 * DELAY_S, byte_count=0)
-    assert left["b"] > 0
+        words = last_words.LastWords(changed)
+        waiting = {"a": 1 << 40, "b": 1 << 10}  # the bytes of another buy it no time
+        assert words.deliver(lambda: {"b": next(lacks)}, waiting, 2 * DELAY_S) == ("b",)
+
+
+def test_an_end_under_way_is_cut_short_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the engine aborts a job whose role says its last words to peers that are gone."""
+    shorten_pauses(monkeypatch)
+    relay = FakeRelay()
+    a, _ = relay.add_all(ROLES, lost_after_s=1000.0)
+    monkeypatch.setattr(mailbox_channel, "LAST_WORDS_S", 1000.0)
+    relay.cut.add("b")
+    a.send("b", "part", b"1")
+    with ThreadPoolExecutor(1) as pool:
+        finishing = pool.submit(a.finish)
+        while not a.last_words.has_begun:
+            pass
+        assert a.fail(RuntimeError("the engine's word"), DELAY_S) == ("b",)
+        assert finishing.result(LIMIT_S) == ("b",)

@@ -39,7 +39,7 @@ class Engine:
 @pytest.fixture(autouse=True)
 def few_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is there to hear them."""
-    monkeypatch.setattr("hekat.channel.mailbox.last_words.LAST_WORDS_S", 0.1)
+    monkeypatch.setattr("hekat.channel.mailbox.mailbox_channel.LAST_WORDS_S", 0.1)
 
 
 def test_a_role_ends_from_outside_before_it_has_met_the_others(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How long a role that ends waits for what it still has to deliver."""
+"""The end of a role: how long it waits for what it still has to deliver."""
 
 from __future__ import annotations
 
@@ -6,26 +6,50 @@ import time
 from collections.abc import Callable, Mapping
 from threading import Condition
 
-# Nothing more is delivered where nothing was for so long.
+# A peer that got nothing for so long gets nothing more.
 LAST_WORDS_S = 20.0
-# A link of 1 Mbit/s. However a peer draws it out, a role's end takes no longer than its bytes do at this.
+# A link of 1 Mbit/s. However a peer draws it out, its part of an end takes no longer than its bytes do at this,
 SLOWEST_BYTES_A_SECOND = 1 << 17
+# and no longer than this.
+MOST_S = 300.0
 
 
-def wait_until_told(
-    changed: Condition, untold: Callable[[], Mapping[str, int]], limit_s: float, byte_count: int
-) -> Mapping[str, int]:
-    """Wait, with `changed` held, until no peer is `untold`; what is left of them, by the messages that they lack.
+class LastWords:
+    """One end, begun once; whoever ends the role again meanwhile can only cut it short. `changed` is the channel's."""
 
-    It ends once no peer got one for `limit_s`, and in any case after `limit_s` and the time of `byte_count` bytes over
-    a slow link.
-    """
-    begun = time.monotonic()
-    latest = begun + limit_s + byte_count / SLOWEST_BYTES_A_SECOND
-    left, deadline = untold(), begun + limit_s
-    while left and (wait_s := min(deadline, latest) - time.monotonic()) > 0:
-        changed.wait(wait_s)
-        before, left = left, untold()
-        if left != before:
-            deadline = time.monotonic() + limit_s
-    return left
+    def __init__(self, changed: Condition) -> None:
+        self._changed = changed
+        self._latest = float("inf")
+        self.has_begun = False
+
+    def cut_short(self, within_s: float | None) -> None:
+        """End within `within_s` from now, if that is sooner; None changes nothing."""
+        if within_s is not None:
+            self._latest = min(self._latest, time.monotonic() + within_s)
+            self._changed.notify_all()
+
+    def deliver(
+        self, untold: Callable[[], Mapping[str, int]], waiting: Mapping[str, int], limit_s: float
+    ) -> tuple[str, ...]:
+        """Wait, with `changed` held, until no peer is `untold`, or none is waited for any more; the untold ones.
+
+        `untold` gives how many messages each peer lacks, `waiting` the bytes of them. A peer is waited for as long as
+        it got a message within `limit_s`, for the time that its bytes take over a slow link beyond `limit_s`, and for
+        `MOST_S` at most.
+        """
+        self.has_begun = True
+        now = time.monotonic()
+        latest = {peer: now + min(MOST_S, limit_s + size / SLOWEST_BYTES_A_SECOND) for peer, size in waiting.items()}
+        left = dict(untold())
+        idle_at = dict.fromkeys(left, now + limit_s)
+        while left:
+            until = max(min(idle_at[peer], latest.get(peer, idle_at[peer])) for peer in left)
+            wait_s = min(until, self._latest) - time.monotonic()
+            if wait_s <= 0:
+                break
+            self._changed.wait(wait_s)
+            before, left = left, dict(untold())
+            for peer, count in left.items():
+                if count < before.get(peer, 0) or peer not in idle_at:
+                    idle_at[peer] = time.monotonic() + limit_s
+        return tuple(left)

@@ -18,10 +18,10 @@ from hekat.channel.channel import (
     printable_reason,
 )
 from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
-from hekat.channel.mailbox import last_words
 from hekat.channel.mailbox.carriers import Carriers
 from hekat.channel.mailbox.departures import Departures, write_notice
 from hekat.channel.mailbox.ended_waits import closed, no_answer, no_room_left, not_met
+from hekat.channel.mailbox.last_words import LAST_WORDS_S, MOST_S, LastWords
 from hekat.channel.mailbox.pair import MESSAGE_BYTES, Inbox, Outbox
 from hekat.channel.mailbox.parcel import (
     DATA,
@@ -119,6 +119,7 @@ class MailboxChannel:
         self._under_way = dict.fromkeys(self._others, 0)
         self._out_of_reach: set[str] = set()
         self._settling = Settling(self._changed)
+        self.last_words = LastWords(self._changed)
         self._carriers = Carriers(post, self._changed, self._next_parcel, self._settle)
 
     @property
@@ -323,11 +324,13 @@ class MailboxChannel:
         return self._end(FINISHED)
 
     def fail(self, error: BaseException, within_s: float | None = None) -> tuple[str, ...]:
-        """Say within `within_s` that the role has raised `error`; the others learn the kind that its session signed."""
-        self._ended_by = error
-        if self._own_word is not None and self._own_word.reason != type(error).__name__:
-            # It failed once its session was closed: what was signed is another end.
-            self._own_word = None
+        """Say that the role has raised `error`; the others learn the kind that its session signed. It takes `within_s`
+        at most, also where another end of this role is under way."""
+        with self._changed:
+            if not self.last_words.has_begun and not self._is_over:
+                self._ended_by = error
+                if self._own_word is not None and self._own_word.reason != type(error).__name__:
+                    self._own_word = None  # it failed once its session was closed: that signed another end
         return self._end(LEFT, within_s)
 
     def close(self) -> None:
@@ -344,22 +347,24 @@ class MailboxChannel:
     # --- inside (the lock is held) ---------------------------------------------------------------------------
 
     def _end(self, kind: str, within_s: float | None = None) -> tuple[str, ...]:
-        word = write_notice(self._own_word)
-
-        def untold() -> dict[str, int]:
-            boxes, gone = self._outboxes, self._departures
-            return {peer: len(box.items) for peer, box in boxes.items() if box.items and not gone.is_gone(peer)}
-
+        limit_s = min(LAST_WORDS_S if within_s is None else within_s, self._lost_after_s)
         with self._changed:
-            if self._is_over:
-                return tuple(untold())
-            for peer in self._others:
-                self._put(peer, kind, _CONTROL_STEP, word)
-            limit_s = min(within_s or last_words.LAST_WORDS_S, self._lost_after_s)
-            waiting = 0 if within_s else sum(self._outboxes[peer].waiting_bytes for peer in untold())
-            left = last_words.wait_until_told(self._changed, untold, limit_s, waiting)
+            if not self._is_over:
+                self.last_words.cut_short(within_s)
+                if self.last_words.has_begun:
+                    self._changed.wait_for(lambda: self._is_over, MOST_S if within_s is None else within_s)
+                else:
+                    for peer in self._others:
+                        self._put(peer, kind, _CONTROL_STEP, write_notice(self._own_word))
+                    sizes = {peer: box.waiting_bytes for peer, box in self._outboxes.items()}
+                    self.last_words.deliver(lambda: {} if self._is_over else self._untold(), sizes, limit_s)
+            left = tuple(self._untold())
         self.close()
-        return tuple(left)
+        return left
+
+    def _untold(self) -> dict[str, int]:
+        boxes, gone = self._outboxes, self._departures
+        return {peer: len(box.items) for peer, box in boxes.items() if box.items and not gone.is_gone(peer)}
 
     def _wait(
         self,

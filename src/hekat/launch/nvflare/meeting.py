@@ -21,6 +21,8 @@ from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
 
 # Job processes start seconds apart, and load their rows first.
 FIRST_CONTACT_S = 600.0
+# The engine kills a process 10 s after it has ended its job, and the outcome is written when the others are told.
+_FAILS_WITHIN_S = 8.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Meeting:
                     pins.check(peer, card.check_shown(peer, shown).binding)
                 yield channel
             except BaseException as error:
-                channel.fail(error)
+                channel.fail(error, _FAILS_WITHIN_S)
                 raise
             channel.finish()
 

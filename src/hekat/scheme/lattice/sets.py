@@ -17,7 +17,7 @@ _PRIME_50 = 1125899906826241
 _PRIMES_48 = (281474976694273, 281474976636929)
 
 # Primes are the largest below a power of two that fit their degree, so that Delta is a power of two less one.
-# Most federations are of few parties, and a bit less of a slot is one less on every link: sets for four.
+# Where few parties add up, slots and noise are smaller, and so is what every link carries: sets for four.
 _A_SETS: tuple[_Row, ...] = (
     (8, 4, (_PRIME_50,), 4, 7, 8),
     (16, 4, (70368744067073,), 2, 7, 8),

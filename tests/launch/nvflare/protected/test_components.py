@@ -171,10 +171,11 @@ def test_a_site_that_refuses_before_the_run_ends_the_job_for_all(has_met: bool, 
 @pytest.mark.parametrize("has_met", [False, True])
 def test_a_site_notes_an_end_before_the_run_before_the_engine_kills_the_process(has_met: bool) -> None:
     """Before END_RUN the engine waits for what streams, and a server that aborts does not wait so long."""
-    party, told = HekatParty({}, "train"), []
-    party._process = SimpleNamespace(has_met=has_met, abort=lambda: told.append("aborted"))
-    party.handle_event(EventType.ABOUT_TO_END_RUN, FLContext())
-    assert told == ([] if has_met else ["aborted"])
+    told: list[str] = []
+    for component in (HekatParty({}, "train"), HekatAggregator({})):
+        component._process = SimpleNamespace(has_met=has_met, abort=lambda: told.append("aborted"))
+        component.handle_event(EventType.ABOUT_TO_END_RUN, FLContext())
+    assert told == ([] if has_met else ["aborted", "aborted"])
 
 
 class _Sum(ModelAggregator):

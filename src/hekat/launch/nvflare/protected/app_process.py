@@ -11,6 +11,7 @@ from typing import Any
 from nvflare.apis.signal import Signal
 
 from hekat.channel.mailbox import MailboxChannel
+from hekat.channel.mailbox.last_words import MOST_S
 from hekat.errors import HekatError
 from hekat.launch.nvflare.aux_messages import AuxMessages
 from hekat.launch.nvflare.door import Door
@@ -73,7 +74,7 @@ class AppProcess:
         if may_be_early:
             self.handover.finish()
             with suppress(BaseException):  # the outcome file has it
-                if self.handover.wait_for_end(_ENDS_WITHIN_S):
+                if self.handover.wait_for_end(_ENDS_WITHIN_S) or self._is_told_slowly():
                     return
         self.abort()
         with suppress(BaseException):
@@ -87,6 +88,12 @@ class AppProcess:
             channel, self._ended_by = self._channel, error
         if channel is not None:
             _fail(channel, error)
+
+    def _is_told_slowly(self) -> bool:
+        """Wait for a role that is over and still delivers, over a slow link; whether it could."""
+        with self._state:
+            channel = self._channel
+        return channel is not None and channel.last_words.has_begun and bool(self.handover.wait_for_end(MOST_S))
 
     def _role_of(self, order: object, site: str) -> AppRole:
         checked = RunOrder.from_arguments(order)
@@ -122,8 +129,8 @@ def _ended_in_the_run() -> AppEndedError:
 def _ended_before_the_run() -> AppEndedError:
     return AppEndedError(
         "the engine ended the job before all roles had met",
-        expected="every site, and the server's aggregator, in the run",
-        got="one that is not",
+        expected="the first words of every other role",
+        got="an end before",
         cure="ask the other sites and the server for this run's outcome files: one of them may have refused the job",
     )
 

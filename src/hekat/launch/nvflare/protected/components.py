@@ -66,8 +66,10 @@ class HekatAggregator(FLComponent):  # type: ignore[misc]
             if not self._process.has_met and result.get_return_code() not in (None, ReturnCode.OK):
                 # The others would wait for it in vain, each in its first task.
                 self.system_panic("hekat: a site refused the job before the run began", fl_ctx)
+        elif event_type == EventType.ABOUT_TO_END_RUN and self._process is not None:
+            _end_where_it_never_began(self._process)
         elif event_type == EventType.END_RUN and self._process is not None:
-            self._process.close(may_be_early=True)
+            self._process.close(may_be_early=self._process.has_met)
 
 
 class HekatParty(FLComponent):  # type: ignore[misc]
@@ -98,9 +100,7 @@ class HekatParty(FLComponent):  # type: ignore[misc]
             if self._process is not None and self._process.app is not None:
                 self._process.app.note_end_of_task()
         elif event_type == EventType.ABOUT_TO_END_RUN and self._process is not None:
-            # From here to END_RUN the engine waits for all that streams, and may kill the process before it.
-            if not self._process.has_met:
-                self._process.abort()
+            _end_where_it_never_began(self._process)
         elif event_type == EventType.END_RUN and self._process is not None:
             self._process.close(may_be_early=self._process.app is not None and self._process.app.rounds_handed_in > 0)
 
@@ -178,6 +178,12 @@ class SumUpdate(_PartyFilter):
 
     def _pass(self, party: HekatParty, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
         return party.sum_up(shareable, fl_ctx)
+
+
+def _end_where_it_never_began(process: AppProcess) -> None:
+    """From ABOUT_TO_END_RUN to END_RUN the engine waits for all that streams, and may kill the process before it."""
+    if not process.has_met:
+        process.abort()
 
 
 def _is_at(process: str, fl_ctx: FLContext) -> bool:
