@@ -16,8 +16,8 @@ import numpy as np
 import tenseal
 
 from hekat.channel.mailbox import MailboxChannel
-from network.forked_roles import FloatArray, RoleFigures, check_mean, play_forked, values_of
-from network.shaped_link import LOOPBACK, Link, ShapedPost, serving
+from network.forked_roles import FloatArray, RoleFigures, check_mean, play_forked, playing, values_of
+from network.shaped_link import LOOPBACK, Link, ShapedPost
 
 AGGREGATOR = "aggregator"
 BLOCK_BYTES = 1 << 20
@@ -131,19 +131,12 @@ def _play_role(work: ExchangeWork, form: Form, role: str, place: Path) -> None:
         role, (*work.parties, AGGREGATOR), post, run_id="bench", timeout_s=600.0, lost_after_s=600.0,
         first_contact_s=600.0,
     )  # fmt: skip
-    with serving(post, channel):
-        try:
-            channel.meet(b"")
-            if role == AGGREGATOR:
-                _aggregate(work, form, channel)
-            else:
-                _take_part(work, form, channel, figures, post)
-        except BaseException as error:
-            figures.error = f"{type(error).__name__}: {error}"
-            channel.fail(error)
+    with playing(post, channel, figures):
+        channel.meet(b"")
+        if role == AGGREGATOR:
+            _aggregate(work, form, channel)
         else:
-            channel.finish()
-    figures.close(post)
+            _take_part(work, form, channel, figures, post)
 
 
 def _take_part(work: ExchangeWork, form: Form, channel: MailboxChannel, figures: RoleFigures, post: ShapedPost) -> None:

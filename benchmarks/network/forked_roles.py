@@ -10,14 +10,16 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from network.shaped_link import ShapedPost
+from hekat.channel.mailbox import MailboxChannel
+from network.shaped_link import ShapedPost, serving
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -85,6 +87,21 @@ def play_forked(roles: Iterable[str], play: Callable[[str, Path], None]) -> dict
             for role in names
             if (path := place / f"{role}.json").is_file()
         }
+
+
+@contextmanager
+def playing(post: ShapedPost, channel: MailboxChannel, figures: RoleFigures) -> Iterator[None]:
+    """The block is a role's part over `channel`, whose parcels `post` serves: the others are told how it ended, and
+    `figures` are kept with its error."""
+    with serving(post, channel):
+        try:
+            yield
+        except BaseException as error:
+            figures.error = f"{type(error).__name__}: {error}"
+            channel.fail(error)
+        else:
+            channel.finish()
+    figures.close(post)
 
 
 def values_of(parties: tuple[str, ...], party: str, value_count: int) -> FloatArray:

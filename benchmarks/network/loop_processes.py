@@ -16,8 +16,8 @@ from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession, SessionTerms
 from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
 from hekat.protocol.secure_sum.settings import CodecSettings, Protection, SumSettings
-from network.forked_roles import RoleFigures, check_mean, play_forked, resident_bytes, values_of
-from network.shaped_link import LOOPBACK, Link, ShapedPost, serving
+from network.forked_roles import RoleFigures, check_mean, play_forked, playing, resident_bytes, values_of
+from network.shaped_link import LOOPBACK, Link, ShapedPost
 from vertical.data import stored_keys
 
 AGGREGATOR = "aggregator"
@@ -76,22 +76,15 @@ def _play_role(work: LoopWork, role: str, keys: dict[str, PartyKey], place: Path
     session = RoleSession(terms, keys[role], place / f"{role}.jsonl")
     turns = Turns((role,) if role in settings.parties else ())
     pair = stored_keys(work.key_bits)[0] if work.protection == "paillier" and role == settings.leader else None
-    with serving(post, channel):
-        try:
-            if role in settings.parties:
-                state = open_upload_state(place / "state" / role, _DIGEST, durable=False)
-                with state.uploads:
-                    roles = LoopRoles(settings, {role: session}, turns, {role: state}, key_pair=pair)
-                    roles.play_party(channel, lambda party: _train(work, party, figures, post))
-            else:
-                with _sampling(channel, figures):
-                    LoopRoles(settings, {role: session}, turns).play_server(channel)
-        except BaseException as error:
-            figures.error = f"{type(error).__name__}: {error}"
-            channel.fail(error)
+    with playing(post, channel, figures):
+        if role in settings.parties:
+            state = open_upload_state(place / "state" / role, _DIGEST, durable=False)
+            with state.uploads:
+                roles = LoopRoles(settings, {role: session}, turns, {role: state}, key_pair=pair)
+                roles.play_party(channel, lambda party: _train(work, party, figures, post))
         else:
-            channel.finish()
-    figures.close(post)
+            with _sampling(channel, figures):
+                LoopRoles(settings, {role: session}, turns).play_server(channel)
 
 
 def _train(work: LoopWork, party: Party, figures: RoleFigures, post: ShapedPost) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from hekat.channel.mailbox import MailboxChannel
 from network.exchange import AGGREGATOR, receive_whole, send_whole
-from network.forked_roles import RoleFigures, check_mean, play_forked, values_of
-from network.shaped_link import Link, ShapedPost, serving
+from network.forked_roles import RoleFigures, check_mean, play_forked, playing, values_of
+from network.shaped_link import Link, ShapedPost
 
 STEP = "message"
 # One of three keys may be lost, as the committee of three that Hekat draws needs all: SecAgg+ has no threshold of n.
@@ -43,20 +43,13 @@ def _play_role(role: str, parties: tuple[str, ...], value_count: int, rounds: in
     channel = MailboxChannel(
         role, (*parties, AGGREGATOR), post, run_id="bench", timeout_s=600.0, lost_after_s=600.0, first_contact_s=600.0
     )
-    with serving(post, channel):
-        try:
-            channel.meet(b"")
-            figures.begin_rounds(post)
-            if role == AGGREGATOR:
-                _serve(channel, parties, value_count, rounds, figures)
-            else:
-                _take_part(channel, values_of(parties, role, value_count), rounds, figures)
-        except BaseException as error:
-            figures.error = f"{type(error).__name__}: {error}"
-            channel.fail(error)
+    with playing(post, channel, figures):
+        channel.meet(b"")
+        figures.begin_rounds(post)
+        if role == AGGREGATOR:
+            _serve(channel, parties, value_count, rounds, figures)
         else:
-            channel.finish()
-    figures.close(post)
+            _take_part(channel, values_of(parties, role, value_count), rounds, figures)
 
 
 def _serve(

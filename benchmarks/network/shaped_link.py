@@ -12,7 +12,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +22,6 @@ from hekat.launch.local.frames import receive_frame, send_frame
 
 # What an engine's idle time-outs never reach while bytes move: whoever queues for a slow link is not lost.
 _QUEUES_AT_MOST_S = 3600.0
-# On their way to one role at the same time.
-_MOST_PARCELS = 512
 _KERNEL_OPTIONS = Path("/proc/config.gz")
 
 
@@ -111,9 +108,7 @@ def serving(post: ShapedPost, channel: MailboxChannel) -> Iterator[None]:
     """Takes parcels for `channel` at its socket in the post's place, no faster than the role's downlink."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(post.place / channel.party))
-    listener.listen(_MOST_PARCELS)
-    # Threads that are used again, as an engine's are: each new one would bring the allocator an arena.
-    answering = ThreadPoolExecutor(_MOST_PARCELS)
+    listener.listen(512)
 
     def answer(connection: socket.socket) -> None:
         with connection, suppress(HekatError, OSError):
@@ -130,8 +125,7 @@ def serving(post: ShapedPost, channel: MailboxChannel) -> Iterator[None]:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            with suppress(RuntimeError):  # the block has ended
-                answering.submit(answer, connection)
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
 
     threading.Thread(target=take, daemon=True).start()
     try:
@@ -140,7 +134,6 @@ def serving(post: ShapedPost, channel: MailboxChannel) -> Iterator[None]:
         with suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        answering.shutdown(wait=False, cancel_futures=True)
 
 
 def shaping_of_kernel(options: Path = _KERNEL_OPTIONS) -> str:

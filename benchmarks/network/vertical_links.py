@@ -20,8 +20,8 @@ from hekat.run.own_keys import write_key_folder
 from hekat.run.progress import Silence
 from hekat.run.role_folder import Place
 from hekat.state import new_run_id
-from network.forked_roles import RoleFigures, play_forked
-from network.shaped_link import LOOPBACK, Link, ShapedPost, serving, shaping_of_kernel
+from network.forked_roles import RoleFigures, play_forked, playing
+from network.shaped_link import LOOPBACK, Link, ShapedPost, shaping_of_kernel
 from vertical.columns_job import BATCH_ROWS, write_columns_job
 from vertical.data import GUEST, HOST
 
@@ -81,15 +81,8 @@ def _play_role(role: str, roles: Sequence[str], run_id: str, place: Path, socket
     )
     runs = place / "runs" / role
     files = RoleFiles(place / "job.toml", place / "site.toml", runs, lambda: b"", place / f"keys-{role}")
-    with serving(post, channel):
-        try:
-            loaded = load_role(files, role)
-            channel.meet(b"")
-            with loaded.tenancy():
-                loaded.play(Place(role, channel, run_id, runs, loaded.keys, Silence()))
-        except BaseException as error:
-            figures.error = f"{type(error).__name__}: {error}"
-            channel.fail(error)
-        else:
-            channel.finish()
-    figures.close(post)
+    with playing(post, channel, figures):
+        loaded = load_role(files, role)
+        channel.meet(b"")
+        with loaded.tenancy():
+            loaded.play(Place(role, channel, run_id, runs, loaded.keys, Silence()))

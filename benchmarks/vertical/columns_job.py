@@ -55,12 +55,12 @@ def write_columns_job(
     sources = _write_rows(place, row_count) if credit is None else _csv_sources(credit)
     for party in (GUEST, HOST):
         lines += [f"[party.{party}.data.people]", *sources[party]]
-    keys = stored_keys(KEY_BITS) if kind == "paillier" else []
-    # A new key's time is chance.
-    for number, role in enumerate(([ARBITER] if form == "arbiter" else [GUEST, HOST]) if keys else []):
-        path = place / f"{role}.key"
-        save_private_key(path, keys[number].private, None)
-        lines += [f"[party.{role}]", f'paillier_key = "{path}"']
+    if kind == "paillier":
+        # A new key's time is chance.
+        for role, pair in zip([ARBITER] if form == "arbiter" else [GUEST, HOST], stored_keys(KEY_BITS), strict=False):
+            path = place / f"{role}.key"
+            save_private_key(path, pair.private, None)
+            lines += [f"[party.{role}]", f'paillier_key = "{path}"']
     (place / "site.toml").write_text("\n".join([*lines, ""]))
     return roles
 

@@ -10,6 +10,7 @@ import pytest
 from tests.channel.mailbox.fake_relay import DELAY_S, LIMIT_S, FakeRelay, Faults, shorten_pauses
 
 from hekat.channel.mailbox import last_words, mailbox_channel, pair
+from hekat.errors import ChannelError, HekatError
 
 ROLES = ("a", "b")
 
@@ -60,5 +61,18 @@ def test_an_end_under_way_is_cut_short_from_outside(monkeypatch: pytest.MonkeyPa
         finishing = pool.submit(a.finish)
         while not a.last_words.has_begun:
             pass
-        assert a.fail(RuntimeError("the engine's word"), DELAY_S) == ("b",)
+        assert a.fail(HekatError("the engine's word"), DELAY_S) == ("b",)
         assert finishing.result(LIMIT_S) == ("b",)
+    # The role had ended well by then.
+    with pytest.raises(ChannelError, match="the end of 'a' is closed; expected no call"):
+        a.receive("b", "part", timeout_s=LIMIT_S)
+
+
+@pytest.mark.parametrize("step", [-1, 1], ids=["takes one now and then", "lacks more and more"])
+def test_no_peer_holds_a_role_for_longer_than_the_cap(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    monkeypatch.setattr(last_words, "MOST_S", 2 * DELAY_S if step < 0 else 1000.0)
+    lacks = itertools.count(1_000_000, step)
+    with (changed := Condition()):
+        words = last_words.LastWords(changed)
+        limit_s = 1000.0 if step < 0 else 2 * DELAY_S
+        assert words.deliver(lambda: {"b": next(lacks)}, {"b": 1 << 40}, limit_s) == ("b",)

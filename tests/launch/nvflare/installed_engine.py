@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,14 @@ def one_engine_at_a_time() -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / "hekat-tests-nvflare.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def skip_where_ports_are_taken() -> None:
+    """Skip a test of a POC, which takes these two ports and no others."""
+    for port in (8002, 8003):
+        with socket.socket() as free:
+            if free.connect_ex(("127.0.0.1", port)) == 0:
+                pytest.skip(f"port {port} is taken")
 
 
 def run_apart(words: list[str], environment: dict[str, str], *, timeout_s: float) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 from pathlib import Path
 from threading import Event, Thread
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart
+from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart, skip_where_ports_are_taken
 from tests.live.page_reader import Reader, check_told
 
 from hekat.launch.horizontal.run import run_job
@@ -174,10 +173,7 @@ def test_a_site_that_refuses_ends_the_job_for_all(tmp_path: Path) -> None:
 
 
 def test_three_sites_with_mutual_tls_train_and_leave_nothing(tmp_path: Path) -> None:
-    for port in (8002, 8003):
-        with socket.socket() as free:
-            if free.connect_ex(("127.0.0.1", port)) == 0:
-                pytest.skip(f"port {port} is taken")
+    skip_where_ports_are_taken()
     environment = {**os.environ, "ROUNDS": "2", "TMPDIR": str(tmp_path)}
     script = EXAMPLES / "hospitals_nvflare.py"
     done = run_apart([sys.executable, str(script)], environment, timeout_s=280)

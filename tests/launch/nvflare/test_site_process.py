@@ -110,6 +110,13 @@ def test_a_protected_app_ends_before_it_has_met_the_others(
         note(process, channel)
         opened.set()
 
+    fail, allowed = MailboxChannel.fail, list[float | None]()
+
+    def note_fail(channel: MailboxChannel, error: BaseException, within_s: float | None = None) -> tuple[str, ...]:
+        allowed.append(within_s)
+        return fail(channel, error, within_s)
+
+    monkeypatch.setattr(MailboxChannel, "fail", note_fail)
     monkeypatch.setattr(AppProcess, "_note_channel", note_channel)
     abort = SimpleNamespace(triggered=False)
     process = AppProcess(Engine(tmp_path), order.to_arguments(), "north", abort, told.append)
@@ -120,6 +127,9 @@ def test_a_protected_app_ends_before_it_has_met_the_others(
     assert not process._thread.is_alive()
     assert not process.has_met
     assert told == ["ChannelError"]
+    # The engine kills a process ten seconds after the end of its job, and the outcome has to lie there.
+    assert allowed
+    assert all(within_s is not None and within_s < 10 for within_s in allowed)
     outcome = read_outcome(outcome_path(sites.place / "north" / "runs", order.run_id))
     assert outcome.outcome == "failed"
     assert "the engine ended the job before all roles had met" in outcome.error

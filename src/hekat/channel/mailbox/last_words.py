@@ -33,9 +33,9 @@ class LastWords:
     ) -> tuple[str, ...]:
         """Wait, with `changed` held, until no peer is `untold`, or none is waited for any more; the untold ones.
 
-        `untold` gives how many messages each peer lacks, `waiting` the bytes of them. A peer is waited for as long as
-        it got a message within `limit_s`, for the time that its bytes take over a slow link beyond `limit_s`, and for
-        `MOST_S` at most.
+        `untold` gives how many messages a peer lacks, `waiting` the bytes of them for every peer. A peer is waited for
+        as long as it got a message within `limit_s`, for the time that its bytes take over a slow link beyond
+        `limit_s`, and for `MOST_S` at most.
         """
         self.has_begun = True
         now = time.monotonic()
@@ -43,7 +43,7 @@ class LastWords:
         left = dict(untold())
         idle_at = dict.fromkeys(left, now + limit_s)
         while left:
-            until = max(min(idle_at[peer], latest.get(peer, idle_at[peer])) for peer in left)
+            until = max(min(idle_at[peer], latest[peer]) for peer in left)
             wait_s = min(until, self._latest) - time.monotonic()
             if wait_s <= 0:
                 break

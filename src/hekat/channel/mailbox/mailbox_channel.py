@@ -347,7 +347,6 @@ class MailboxChannel:
     # --- inside (the lock is held) ---------------------------------------------------------------------------
 
     def _end(self, kind: str, within_s: float | None = None) -> tuple[str, ...]:
-        limit_s = min(LAST_WORDS_S if within_s is None else within_s, self._lost_after_s)
         with self._changed:
             if not self._is_over:
                 self.last_words.cut_short(within_s)
@@ -357,6 +356,7 @@ class MailboxChannel:
                     for peer in self._others:
                         self._put(peer, kind, _CONTROL_STEP, write_notice(self._own_word))
                     sizes = {peer: box.waiting_bytes for peer, box in self._outboxes.items()}
+                    limit_s = min(LAST_WORDS_S, self._lost_after_s)
                     self.last_words.deliver(lambda: {} if self._is_over else self._untold(), sizes, limit_s)
             left = tuple(self._untold())
         self.close()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart
+from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart, skip_where_ports_are_taken
 
 __all__ = ["one_engine_at_a_time"]  # a fixture of all tests here
 
@@ -21,12 +20,11 @@ pytestmark = pytest.mark.long
 
 # What the operators of three sites do, by the words of examples/hospitals_nvflare.py, with an app in the job's place.
 PROGRAM = """
-import json, os, sys, tempfile
+import json, os, sys
 from pathlib import Path
 place, examples = Path(sys.argv[1]), Path(sys.argv[2])
 sys.path.insert(0, str(examples))
 import hospitals_nvflare as operators
-operators.check_ports()
 sites, poc, names = place / "sites", place / "poc", ["north", "lake", "county"]
 operators.HOSPITALS = names
 os.environ |= {"NVFLARE_POC_WORKSPACE": str(poc)}
@@ -62,10 +60,7 @@ finally:
 
 
 def test_three_sites_protect_an_app_with_bound_keys_over_mutual_tls(tmp_path: Path) -> None:
-    for port in (8002, 8003):
-        with socket.socket() as free:
-            if free.connect_ex(("127.0.0.1", port)) == 0:
-                pytest.skip(f"port {port} is taken")
+    skip_where_ports_are_taken()
     environment = {**os.environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     done = run_apart([sys.executable, "-c", PROGRAM, str(tmp_path), str(EXAMPLES)], environment, timeout_s=280)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

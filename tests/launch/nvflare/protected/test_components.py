@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,7 @@ from tests.launch.nvflare.protected.apps import PARTIES, Sites
 
 from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.launch.nvflare.protected.app_party import Answer, Update
+from hekat.launch.nvflare.protected.app_process import AppProcess
 from hekat.launch.nvflare.protected.components import PARTY_ID, HekatAggregator, HekatParty, SumUpdate
 from hekat.launch.nvflare.protected.lean_filters import SHAPES_ID, SendModelOnce, SpreadZeros
 from hekat.nvflare import protect
@@ -176,6 +178,25 @@ def test_a_site_notes_an_end_before_the_run_before_the_engine_kills_the_process(
         component._process = SimpleNamespace(has_met=has_met, abort=lambda: told.append("aborted"))
         component.handle_event(EventType.ABOUT_TO_END_RUN, FLContext())
     assert told == ([] if has_met else ["aborted", "aborted"])
+
+
+@pytest.mark.parametrize("has_met", [False, True])
+def test_the_server_waits_for_no_last_words_of_a_run_that_never_began(has_met: bool) -> None:
+    aggregator, told = HekatAggregator({}), []
+    aggregator._process = SimpleNamespace(has_met=has_met, close=lambda *, may_be_early: told.append(may_be_early))
+    aggregator.handle_event(EventType.END_RUN, FLContext())
+    assert told == [has_met]
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_a_role_that_still_delivers_over_a_slow_link_is_not_cut_short(has_ended: bool) -> None:
+    process, told = object.__new__(AppProcess), []
+    ends = iter([False, True, True])
+    process.handover = SimpleNamespace(is_over=False, finish=lambda: None, wait_for_end=lambda within_s: next(ends))
+    process._state, process._channel = Lock(), SimpleNamespace(last_words=SimpleNamespace(has_begun=has_ended))
+    process.abort = lambda: told.append("aborted")
+    process.close(may_be_early=True)
+    assert told == ([] if has_ended else ["aborted"])
 
 
 class _Sum(ModelAggregator):
