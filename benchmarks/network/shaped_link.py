@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hekat.channel.mailbox import MailboxChannel, UndeliveredError
 from hekat.errors import ChannelError, HekatError
-from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.launch.frames import receive_frame, send_frame
 
 # What an engine's idle time-outs never reach while bytes move: whoever queues for a slow link is not lost.
 _QUEUES_AT_MOST_S = 3600.0

@@ -13,7 +13,7 @@ from tests.faults.parcel_relay import ANSWERS_WITHIN_S, home_of
 
 from hekat.channel.mailbox import MailboxChannel, UndeliveredError
 from hekat.errors import ChannelError, HekatError
-from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.launch.frames import receive_frame, send_frame
 from hekat.launch.local.terms import JoinRequest, RunTerms
 
 RUN_ID = "20260101T000000Z-0123ab"

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from hekat.errors import ChannelError
-from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.launch.frames import receive_frame, send_frame
 
 Change = Callable[[str, str, bytes], bytes | None]
 """What becomes of a parcel from one role to another; None drops it."""

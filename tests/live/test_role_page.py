@@ -17,7 +17,7 @@ from tests.live.page_reader import WITHIN_S, Reader, check_told
 
 from hekat.errors import HekatError, InputError
 from hekat.launch import role_display
-from hekat.launch.flower.carried_role import Addressed
+from hekat.launch.flower.shelf import Addressed
 from hekat.launch.outcome import outcome_path, read_outcome
 from hekat.launch.role_display import ShownRole
 from hekat.live.bring_role_page import bring_role_page

@@ -9,9 +9,9 @@ from typing import Any
 from tests.launch.flower.loop_sites import LIMIT_S, TERMS, WEIGHTS, LoopSites, first_state, train
 
 from hekat.launch.flower.aggregator_run import AggregatorRun
-from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.legs import EVALUATE, TRAIN, Legs, Outgoing, Returned
 from hekat.launch.flower.party_run import PartyRun
+from hekat.launch.flower.shelf import Addressed
 
 Change = Callable[[str, Sequence[Addressed]], Sequence[Addressed]]
 

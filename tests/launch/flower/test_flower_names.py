@@ -27,3 +27,14 @@ def test_the_party_process_needs_no_engine() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0
     assert "beside" in done.stdout
+
+
+def test_a_courier_loads_nothing_of_the_roles() -> None:
+    # Flower starts a process for every message of every site: what it loads, each round pays for.
+    pytest.importorskip("flwr", reason="needs hekat[flower]")
+    program = "import sys, hekat.launch.flower.mod\nprint(*(name for name in sys.modules if name.startswith('hekat.')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "hekat.launch.flower.courier" in loaded
+    layers = ("channel", "engine", "job", "ledger", "own_loop", "protocol", "run", "scheme", "state", "wire")
+    assert [name for name in loaded if name.split(".")[1] in layers] == []

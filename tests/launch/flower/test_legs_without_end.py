@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from hekat.errors import ProtocolError
-from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.legs import EVALUATE, MOST_LEGS_WITHOUT_WORK, TRAIN, Legs, Outgoing, Returned
+from hekat.launch.flower.shelf import Addressed
 
 PARTIES = ("north", "lake", "county")
 Behaviour = Callable[[Outgoing], Returned]

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from hekat.launch.flower.call import MAX_METRICS, METRICS, MOST_CHARACTERS, Call
-from hekat.launch.local.frames import Frame
+from hekat.launch.frames import Frame
 
 pytest.importorskip("flwr", reason="needs hekat[flower]")
 

@@ -12,7 +12,7 @@ from tests.launch.flower.loop_sites import LoopSites, first_state, make_sites
 
 from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Call
 from hekat.launch.flower.party_process import PartyProcess
-from hekat.launch.local.frames import send_frame
+from hekat.launch.frames import send_frame
 from hekat.state import new_run_id
 
 IDLE_S, MOST_VISITS = 5.5, 30

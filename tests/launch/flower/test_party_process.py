@@ -26,7 +26,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call
 from hekat.launch.flower.courier import Courier
 from hekat.launch.flower.party_process import PartyProcess
-from hekat.launch.local.frames import Frame, receive_frame, send_frame
+from hekat.launch.frames import Frame, receive_frame, send_frame
 from hekat.state import new_run_id
 
 

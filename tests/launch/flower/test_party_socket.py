@@ -17,7 +17,7 @@ from hekat.errors import ChannelError, HekatError, InputError, PolicyError, Stat
 from hekat.launch.flower.call import EXCHANGE, Answer, Call
 from hekat.launch.flower.courier import Courier
 from hekat.launch.flower.party_socket import listen_at
-from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.launch.frames import receive_frame, send_frame
 
 STRANGER = 12345
 IS_ROOT = os.geteuid() == 0

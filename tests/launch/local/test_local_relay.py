@@ -26,8 +26,8 @@ from hekat.errors import (
     PolicyError,
     StateError,
 )
+from hekat.launch.frames import MAX_HEADER_BYTES, receive_frame, send_frame
 from hekat.launch.local import JoinRequest, RelayChannel, RunTerms
-from hekat.launch.local.frames import MAX_HEADER_BYTES, receive_frame, send_frame
 
 
 @pytest.fixture

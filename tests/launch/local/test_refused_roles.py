@@ -12,8 +12,8 @@ import pytest
 from tests.launch.jobs_apart import clinics
 
 from hekat.cli.main import main
+from hekat.launch.frames import receive_frame, send_frame
 from hekat.launch.local import JoinRequest, LocalRelay, RunTerms, terms
-from hekat.launch.local.frames import receive_frame, send_frame
 from hekat.state import new_run_id
 
 

@@ -13,10 +13,10 @@ from tests.launch.local.relays import JOB, join, play, relay_at
 from hekat.channel import Channel, InProcessHub
 from hekat.channel.in_process import HEAR_EVERY_S
 from hekat.errors import ChannelTimeoutError, JobError, PartyLostError, PartyStoppedError
+from hekat.launch.frames import ConnectionEndedError, receive_frame, send_frame
 from hekat.launch.local import JoinRequest, RelayChannel, RunTerms, relay_channel
 from hekat.launch.local import relay as relay_module
 from hekat.launch.local.connection import RoleConnection
-from hekat.launch.local.frames import ConnectionEndedError, receive_frame, send_frame
 
 
 @pytest.fixture

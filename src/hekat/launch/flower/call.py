@@ -16,10 +16,10 @@ import numpy as np
 
 from hekat.digest_text import is_digest
 from hekat.errors import InputError, WireError
-from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.desk import Arrays
 from hekat.launch.flower.legs import EVALUATE, TRAIN
-from hekat.launch.local.frames import Frame
+from hekat.launch.flower.shelf import Addressed
+from hekat.launch.frames import Frame
 
 EXCHANGE, UPDATE, METRICS, GIVE_UP = "exchange", "update", "metrics", "give_up"
 _ASKED = (EXCHANGE, UPDATE, METRICS, GIVE_UP)

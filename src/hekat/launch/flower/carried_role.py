@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable
-from threading import Lock, Thread
+from threading import Thread
 
 from hekat.channel.mailbox import MailboxChannel
 from hekat.errors import HekatError
-
-Addressed = tuple[str, bytes]
-"""The role that a parcel is for, and the parcel."""
+from hekat.launch.flower.shelf import Addressed, Shelf
 
 # What a role has not read yet, of each peer: an upload of 500 million values is smaller.
 MAX_WAITING_BYTES = 4 << 30
-
-
-class Shelf:
-    """The post of a mailbox: keeps parcels in their order until they are taken."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: list[Addressed] = []
-
-    def deliver(self, to: str, parcel: bytes, timeout_s: float) -> bytes:
-        """Keep `parcel` for the role `to`."""
-        with self._lock:
-            self._kept.append((to, parcel))
-        return b""
-
-    def take(self) -> list[Addressed]:
-        """All parcels that nobody took before."""
-        with self._lock:
-            taken, self._kept = self._kept, []
-        return taken
 
 
 class CarriedRole:

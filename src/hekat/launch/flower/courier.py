@@ -11,7 +11,7 @@ from hekat.errors import ChannelError, HekatError, PolicyError
 from hekat.launch.flower.call import GIVE_UP, METRICS, UPDATE, Answer, Call
 from hekat.launch.flower.desk import Arrays
 from hekat.launch.flower.party_socket import check_listener, check_way
-from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.launch.frames import receive_frame, send_frame
 
 
 class RefusedError(PolicyError):

@@ -16,6 +16,8 @@ from hekat.launch.flower.records import MEAN, Order, add_order, read_reply
 # Each look costs the SuperLink and this process some milliseconds of the cores on which parties may train.
 POLL_S = 0.3
 _LOOK_FOR_NODES_S = 0.5
+# A leg is seldom much shorter than the last one of its kind: before this part of it no look is worth its cost.
+_TOO_SOON = 2 / 3
 
 
 @dataclass
@@ -36,6 +38,8 @@ class GridPost:
     means: dict[str, ArrayRecord] = field(default_factory=dict)
     """The opened mean that each party gave since it was last cleared, where the job lets the server learn it."""
     _a_reply: Message | None = None
+    _first_reply_s: dict[str, float] = field(default_factory=dict)
+    """How long the first reply to each kind of work took when it was last asked for."""
 
     def as_reply(self, content: RecordDict) -> Message:
         """A reply with this content, as if a node had sent it."""
@@ -52,7 +56,8 @@ class GridPost:
         while len(nodes := sorted(self.grid.get_node_ids())) < len(parties) and time.monotonic() < deadline:
             time.sleep(_LOOK_FOR_NODES_S)
         # Without arrays: an app without the mod has nothing that it could train on.
-        replies = self._send({node: self._message(node, CARRY, 1, (), RecordDict()) for node in nodes})
+        messages = {node: self._message(node, CARRY, 1, (), RecordDict()) for node in nodes}
+        replies = self._send(messages, dict.fromkeys(nodes, CARRY))
         found: dict[str, Returned | None] = {}
         strangers = 0
         for node, reply in replies.items():
@@ -76,7 +81,7 @@ class GridPost:
     def bring(self, messages: Sequence[Outgoing]) -> Mapping[str, Returned | None]:
         """As `Engine.bring`."""
         sent = {self.nodes[one.party]: self._message_for(one) for one in messages}
-        replies = self._send(sent)
+        replies = self._send(sent, {self.nodes[one.party]: one.work for one in messages})
         found: dict[str, Returned | None] = {}
         for one in messages:
             reply = replies.get(self.nodes[one.party])
@@ -116,18 +121,22 @@ class GridPost:
             content=content, message_type=kind, dst_node_id=node, group_id=str(round_number), ttl=self.timeout_s
         )
 
-    def _send(self, messages: Mapping[int, Message]) -> dict[int, Message | None]:
-        """The reply of each node; None where none came in time, or an error."""
+    def _send(self, messages: Mapping[int, Message], works: Mapping[int, str]) -> dict[int, Message | None]:
+        """The reply of each node, which does the work in `works`; None where none came in time, or an error."""
         replies: dict[int, Message | None] = dict.fromkeys(messages)
         sent = list(self.grid.push_messages(messages.values()))
         waiting = {message_id: node for message_id, node in zip(sent, messages, strict=True) if message_id}
-        deadline = time.monotonic() + self.timeout_s
+        began = time.monotonic()
+        first_s = min((self._first_reply_s.get(works[node], 0.0) for node in waiting.values()), default=0.0)
+        time.sleep(min(_TOO_SOON * first_s, self.timeout_s))
         while waiting:
             for reply in self.grid.pull_messages(list(waiting)):
                 node = waiting.pop(reply.metadata.reply_to_message_id, None)
                 if node is not None and reply.has_content():
+                    if not any(replies.values()):
+                        self._first_reply_s[works[node]] = time.monotonic() - began
                     replies[node] = reply
-            if not waiting or time.monotonic() > deadline:
+            if not waiting or time.monotonic() > began + self.timeout_s:
                 break
             time.sleep(self.poll_s)
         return replies

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from hekat.errors import ProtocolError
-from hekat.launch.flower.carried_role import Addressed
+from hekat.launch.flower.shelf import Addressed
 
 TRAIN, EVALUATE, CARRY = "train", "evaluate", "carry"
 # A role that adds, or checks a proof, is done within this.

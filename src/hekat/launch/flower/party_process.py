@@ -18,11 +18,11 @@ from hekat.errors import HekatError, InputError, PolicyError, StateError
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.launch.flower.call import EXCHANGE, GIVE_UP, METRICS, UPDATE, Answer, Call
-from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.party_run import PartyRun
 from hekat.launch.flower.party_socket import listen_at
-from hekat.launch.local.frames import receive_frame, send_frame
+from hekat.launch.flower.shelf import Addressed
+from hekat.launch.frames import receive_frame, send_frame
 from hekat.state import is_run_id
 
 # Flower keeps a message for 12 hours: after that no courier of a run comes any more.

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from hekat.channel.mailbox import MailboxChannel
 from hekat.launch.averaging_state import opened_state, plan_of
-from hekat.launch.flower.carried_role import Addressed, CarriedRole
+from hekat.launch.flower.carried_role import CarriedRole
 from hekat.launch.flower.desk import Desk
 from hekat.launch.flower.loop_site import LoopSite
 from hekat.launch.flower.metrics_file import MetricsFile
 from hekat.launch.flower.opened_run import opened_run
+from hekat.launch.flower.shelf import Addressed
 from hekat.launch.loop_rounds import SERVER_SAID, tell_rounds
 from hekat.launch.one_role import roles_that_may_be_lost
 from hekat.own_loop import Party

@@ -14,12 +14,11 @@ import socket
 import stat
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PolicyError, StateError
-from hekat.launch.local.relay import MAX_SOCKET_PATH_BYTES
+from hekat.launch.unix_socket import bind_private
 
 _log = logging.getLogger("hekat.flower")
 _ROOT = 0
@@ -32,28 +31,19 @@ def listen_at(path: Path, group: str | None) -> socket.socket:
     Raises InputError for a path too long, a group that is none, or a folder that is not safe; StateError where no
     socket can be made.
     """
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
-        raise InputError(
-            "the path is too long for a socket",
-            expected=f"up to {MAX_SOCKET_PATH_BYTES} bytes",
-            got=f"{len(os.fsencode(path))}",
-            cure="name a shorter path, such as /run/hekat/north.sock",
-        )
     group_id = None if group is None else _id_of(group)
     with disk_errors_as_state_errors(f"no socket can be made at {path}"):
         _check_own_folder(path.parent)
         _remove_left_over(path)
-    listener = socket.socket(socket.AF_UNIX)
-    try:
-        with disk_errors_as_state_errors(f"no socket can be made at {path}"), _private_files():
-            listener.bind(str(path))
+        listener = bind_private(path)
+        try:
             if group_id is not None:
                 os.chown(path, -1, group_id)
                 path.chmod(0o660)
-        listener.listen(4)
-    except BaseException:
-        listener.close()
-        raise
+            listener.listen(4)
+        except BaseException:
+            listener.close()
+            raise
     return listener
 
 
@@ -148,16 +138,6 @@ def _id_of(group: str) -> int:
             got=repr(group[:64]),
             cure="give --group a group's name",
         ) from None
-
-
-@contextmanager
-def _private_files() -> Iterator[None]:
-    """From its first moment on the socket is for its owner alone."""
-    former = os.umask(0o177)
-    try:
-        yield
-    finally:
-        os.umask(former)
 
 
 def _remove_left_over(path: Path) -> None:

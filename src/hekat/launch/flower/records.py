@@ -10,8 +10,8 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from hekat.errors import PolicyError
 from hekat.launch.flower.call import MOST_CHARACTERS, MOST_LOST, is_kind
-from hekat.launch.flower.carried_role import Addressed
 from hekat.launch.flower.legs import CARRY, EVALUATE, TRAIN, Returned
+from hekat.launch.flower.shelf import Addressed
 
 ORDER, PARCELS, MEAN = "hekat", "hekat.parcels", "hekat.mean"
 FORMAT = 1

@@ -15,7 +15,7 @@ from hekat.channel import InProcessHub
 from hekat.channel.departure import FailureElsewhereError
 from hekat.channel.in_process import HEAR_EVERY_S
 from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError
-from hekat.launch.local.frames import ALIVE, ConnectionEndedError, Frame, receive_frame, send_frame
+from hekat.launch.frames import ALIVE, ConnectionEndedError, Frame, receive_frame, send_frame
 from hekat.launch.local.terms import RunTerms
 from hekat.launch.local.told_errors import decode_error, decode_notice, encode_error
 

@@ -7,7 +7,6 @@ role may not drop out.
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 import time
@@ -20,14 +19,13 @@ from typing import Self
 
 from hekat.channel import InProcessHub
 from hekat.channel.in_process import HEAR_EVERY_S
-from hekat.errors import ChannelTimeoutError, HekatError, InputError, PartyLostError, PolicyError, StateError
+from hekat.errors import ChannelTimeoutError, HekatError, PartyLostError, PolicyError, StateError
+from hekat.launch.frames import receive_frame, send_frame
 from hekat.launch.local.connection import RoleConnection
-from hekat.launch.local.frames import receive_frame, send_frame
 from hekat.launch.local.terms import JoinRequest, RunTerms
 from hekat.launch.local.told_errors import encode_error
+from hekat.launch.unix_socket import bind_private
 
-# What a Unix socket's address holds, with the zero at its end.
-MAX_SOCKET_PATH_BYTES = 107
 _HANDSHAKE_S = 10.0
 # Roles whose calls wait are told of Ctrl-C at once; a process that was stopped, or computes, hears of it later.
 _TOLD_WITHIN_S = 2.0
@@ -194,21 +192,10 @@ class LocalRelay:
 
 
 def _listen_at(path: Path) -> socket.socket:
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
-        raise InputError(
-            "the relay's path is too long for a socket",
-            expected=f"at most {MAX_SOCKET_PATH_BYTES} bytes",
-            got=f"{len(os.fsencode(path))}",
-            cure="choose a shorter path, or with --processes a shorter TMPDIR",
-        )
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        # Nobody connects between bind and chmod: a socket takes connections once it listens.
-        listener.bind(str(path))
-        path.chmod(0o600)
+        listener = bind_private(path)
         listener.listen()
     except OSError as error:
-        listener.close()
         raise StateError(
             f"no relay can be served at {path}",
             expected="a path that is free, in a folder that can be written to",

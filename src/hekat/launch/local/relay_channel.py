@@ -12,7 +12,7 @@ from typing import Any
 from hekat.channel.channel import check_payload, check_peer, check_step, check_timeout
 from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import ChannelError, ChannelTimeoutError, HekatError, PartyStoppedError
-from hekat.launch.local.frames import ALIVE, ConnectionEndedError, ConnectionSilentError, receive_frame, send_frame
+from hekat.launch.frames import ALIVE, ConnectionEndedError, ConnectionSilentError, receive_frame, send_frame
 from hekat.launch.local.terms import JoinRequest, RunTerms
 from hekat.launch.local.told_errors import decode_error, encode_error, encode_notice
 

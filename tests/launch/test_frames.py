@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from hekat.launch.local import frames
-from hekat.launch.local.frames import ConnectionSilentError, receive_frame
+from hekat.launch import frames
+from hekat.launch.frames import ConnectionSilentError, receive_frame
 
 MOST_PARTS = 1000
 
