@@ -12,42 +12,31 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 import hekat
-from hekat.cli import (
-    audit_command,
-    doctor_command,
-    job_command,
-    keys_command,
-    party_command,
-    relay_command,
-    report_command,
-)
 from hekat.cli.exit_codes import ExitCode
-from hekat.cli.init import command as init_command
-from hekat.cli.predict import command as predict_command
 from hekat.cli.printable import printable
-from hekat.cli.run import command as run_command
-from hekat.cli.site import command as site_command
 from hekat.errors import HekatError, PartyStoppedError
 
 INTERRUPTED = ExitCode.INTERRUPTED
 DEBUG_VARIABLE = "HEKAT_DEBUG"
-_COMMANDS = (
-    init_command,
-    job_command,
-    site_command,
-    run_command,
-    relay_command,
-    party_command,
-    predict_command,
-    doctor_command,
-    report_command,
-    audit_command,
-    keys_command,
-)
+# The module of each command. A call loads the one that it names, and no other.
+_COMMANDS = {
+    "init": "hekat.cli.init.command",
+    "job": "hekat.cli.job_command",
+    "site": "hekat.cli.site.command",
+    "run": "hekat.cli.run.command",
+    "relay": "hekat.cli.relay_command",
+    "party": "hekat.cli.party_command",
+    "predict": "hekat.cli.predict.command",
+    "doctor": "hekat.cli.doctor_command",
+    "report": "hekat.cli.report_command",
+    "audit": "hekat.cli.audit_command",
+    "keys": "hekat.cli.keys_command",
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,8 +47,8 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(ExitCode.REFUSED)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with every subcommand."""
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser with every subcommand; with that one alone where `command` names one."""
     parser = _Parser(
         prog="hekat",
         description="Federated learning across organisations with every update encrypted.",
@@ -67,14 +56,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hekat {hekat.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(subparsers)
+    for name in [command] if command in _COMMANDS else _COMMANDS:
+        import_module(_COMMANDS[name]).add_parser(subparsers)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    options = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = build_parser(words[0] if words else None).parse_args(words)
     warnings.showwarning = _show_warning
     try:
         code: int = options.handle(options)

@@ -64,6 +64,8 @@ ARITHMETIC = {
     "x86": "mulx, adcx, adox, AVX2",
     "ifma": "AVX-512 IFMA, eight residues at a time",
 }
+# The residues that one thread works on at a time.
+LANES = {"portable": 1, "x86": 1, "ifma": 8}
 MAX_THREADS = 1024
 
 
@@ -116,7 +118,7 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
     @property
     def chunk_plan(self) -> ChunkPlan:
         """One chunk after the other, because a call uses all processors."""
-        return ChunkPlan()
+        return ChunkPlan(abreast=LANES[self._path] * self._thread_pool.thread_count)
 
     def describe(self) -> dict[str, str]:
         """What is active and why, for `hekat doctor`."""

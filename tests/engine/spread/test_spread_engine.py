@@ -219,10 +219,13 @@ def test_describe_shows_each_member_and_its_load(spread, monkeypatch):
 
 
 def test_a_chunk_holds_as_much_as_all_engines_work_on_at_once(spread):
-    assert spread.engine.chunk_plan == ChunkPlan(2, 2)
+    alone = CpuEngine(1).chunk_plan.abreast
+    assert spread.engine.chunk_plan == ChunkPlan(2, 2, 2 * alone)
     gpu = CudaEngine(EmulatedDevice())
     plan = gpu.chunk_plan
-    assert SpreadEngine([CpuEngine(1), gpu]).chunk_plan == ChunkPlan(1 + plan.factor * plan.in_flight, 2)
+    assert SpreadEngine([CpuEngine(1), gpu]).chunk_plan == ChunkPlan(
+        1 + plan.factor * plan.in_flight, 2, alone + plan.abreast
+    )
 
 
 def test_a_gpu_is_waited_for():

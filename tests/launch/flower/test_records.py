@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgpack
 import pytest
 
 from hekat.errors import PolicyError
@@ -11,9 +12,9 @@ from hekat.launch.flower.legs import Returned
 
 pytest.importorskip("flwr", reason="needs hekat[flower]")
 
-from flwr.app import RecordDict
+from flwr.app import Array, ArrayRecord, RecordDict
 
-from hekat.launch.flower.records import ORDER, Order, add_order, read_reply, reply_records, take_order
+from hekat.launch.flower.records import ORDER, PARCELS, Order, add_order, read_reply, reply_records, take_order
 
 ORDERED = Order("20261125T000000Z-abcdef", "a" * 64, "train", 1, "num-examples", True, 0, ["lake"])
 
@@ -39,6 +40,44 @@ def test_an_order_that_no_strategy_of_this_release_gives_trains_nothing(name: st
     content[ORDER][name] = value
     with pytest.raises(PolicyError, match="no protected strategy"):
         take_order(content)
+
+
+ORDERED_PARCELS, REPLIED_PARCELS = [b"1", b"2"], [["lake", b"1"]]
+
+
+def to_record(packed: bytes, name: str = "parcels") -> ArrayRecord:
+    return ArrayRecord({name: Array(dtype="uint8", shape=(len(packed),), stype="hekat", data=packed)})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param(to_record(b""), id="nothing"),
+        pytest.param(to_record(msgpack.packb(ORDERED_PARCELS)[:-1]), id="cut off"),
+        pytest.param(to_record(msgpack.packb(REPLIED_PARCELS) + b"1"), id="too long"),
+        pytest.param(to_record(b"\x91" * 100_000), id="deep"),
+        pytest.param(to_record(msgpack.packb({"lake": b"1"})), id="a map"),
+        pytest.param(to_record(msgpack.packb(["1"])), id="a text"),
+        pytest.param(to_record(msgpack.packb([[b"lake", b"1"]])), id="a name that is no text"),
+        pytest.param(to_record(msgpack.packb([["lake", b"1", 1]])), id="three parts"),
+        pytest.param(to_record(msgpack.packb([]), "other"), id="another name"),
+        pytest.param(ArrayRecord(), id="no array"),
+    ],
+)
+def test_parcels_in_another_form_are_of_no_strategy_and_of_no_mod_of_this_release(record: ArrayRecord) -> None:
+    content = RecordDict()
+    add_order(content, ORDERED, [])
+    content[PARCELS] = record
+    with pytest.raises(PolicyError, match="no protected strategy"):
+        take_order(content)
+    assert read_reply(RecordDict({**reply_records(Returned(), "north"), PARCELS: record})) is None
+
+
+def test_all_parcels_are_one_array_of_a_message() -> None:
+    content = RecordDict(reply_records(Returned(parcels=[("lake", b"1"), ("county", b"2")]), "north"))
+    assert len(content[PARCELS]) == 1
+    add_order(content, ORDERED, ORDERED_PARCELS)
+    assert len(content[PARCELS]) == 1
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hekat.engine.tenancy import describe_constant_time, describe_tables
 
 # 3 chunks of 16384 items, in groups of 4 threads at 2048 bits: as many as the multiprocessors of a large GPU hold at
 # once, with copies and the host's work beside kernels. Predicted, not measured.
-CHUNK_PLAN = ChunkPlan(factor=4, in_flight=3)
+CHUNK_PLAN = ChunkPlan(factor=4, in_flight=3, abreast=32)
 
 
 class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):

@@ -79,7 +79,8 @@ class SpreadEngine(SpreadProducts, SpreadRing, HostMemory, HostRandom):
     def chunk_plan(self) -> ChunkPlan:
         """Chunks that give each engine as much at once as it takes alone, with the next chunks ready."""
         plans = [engine.chunk_plan for engine in self._pool.engines]
-        return ChunkPlan(sum(plan.factor * plan.in_flight for plan in plans), in_flight=2)
+        factor, abreast = sum(plan.factor * plan.in_flight for plan in plans), sum(plan.abreast for plan in plans)
+        return ChunkPlan(factor, in_flight=2, abreast=abreast)
 
     def loads(self) -> tuple[EngineLoad, ...]:
         """The load of each engine, in the order of the engines."""

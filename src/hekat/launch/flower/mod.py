@@ -1,8 +1,7 @@
 """The mod of a ClientApp: the app's own code trains, its update goes to the party process, and nothing of it leaves.
 
-A reply holds how the role stands, sealed parcels, an empty record of arrays and the weight 1. The update, the row
-count, metrics and the text of an error stay at the site. With `server_learns_model` in the job, it holds the opened
-mean as well.
+A reply holds how the role stands and sealed parcels. The update, the row count, metrics and the text of an error stay
+at the site. With `server_learns_model` in the job, it holds the opened mean as well.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, Context, Message, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
 
 from hekat.errors import InputError, PolicyError
@@ -56,13 +55,7 @@ def protected(message: Message, context: Context, call_next: ClientAppCallable) 
         did,
         parcels=[*answer.parcels, *(leg.last.parcels if leg.last is not None else ())],
     )
-    content = RecordDict(
-        {
-            **reply_records(returned, answer.party),
-            "arrays": ArrayRecord(),
-            "metrics": MetricRecord({order.weighted_by: 1}),
-        }
-    )
+    content = RecordDict(reply_records(returned, answer.party))
     if answer.server_learns_model and answer.opened > order.learned and answer.model is not None:
         # Integers are this site's own, such as counts of batches, and no mean.
         content[MEAN] = _to_record({name: values for name, values in answer.model.items() if values.dtype.kind == "f"})

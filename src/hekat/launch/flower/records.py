@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgpack
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from hekat.errors import PolicyError
@@ -15,7 +16,7 @@ from hekat.launch.flower.shelf import Addressed
 
 ORDER, PARCELS, MEAN = "hekat", "hekat.parcels", "hekat.mean"
 FORMAT = 1
-_STYPE = "hekat"
+_PACKED, _STYPE = "parcels", "hekat"
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Order:
 def add_order(content: RecordDict, order: Order, parcels: Sequence[bytes]) -> None:
     """Put the order and the parcels into a message's content."""
     content[ORDER] = order.to_record()
-    content[PARCELS] = ArrayRecord({str(number): _to_array(parcel) for number, parcel in enumerate(parcels)})
+    content[PARCELS] = _to_record(list(parcels))
 
 
 def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
@@ -49,7 +50,9 @@ def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
         said = dict(record or {})
         if said.pop("format") != FORMAT or parcels is None:
             raise ValueError
-        order = Order(**said)
+        order, taken = Order(**said), _from_record(parcels)
+        if not all(isinstance(parcel, bytes) for parcel in taken):
+            raise ValueError
         if not isinstance(order.lost, list) or len(order.lost) > MOST_LOST:
             raise ValueError
         texts = (order.run_id, order.job, order.work, order.weighted_by, *order.lost)
@@ -67,15 +70,15 @@ def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
             cure="use Protected(FedAvg(...), parties=[...])",
         ) from None
     del content[ORDER], content[PARCELS]
-    return order, [bytes(parcels[name].data) for name in sorted(parcels, key=int)]
+    return order, taken
 
 
 def reply_records(returned: Returned, party: str) -> dict[str, Any]:
     """How the role stands and what it sent, as records of a reply."""
     names = ("wanted", "opened", "is_over", "has_start", "kind", "did")
     stands = {name: getattr(returned, name) for name in names}
-    parcels = {f"{number}|{to}": _to_array(parcel) for number, (to, parcel) in enumerate(returned.parcels)}
-    return {ORDER: ConfigRecord({"format": FORMAT, "party": party, **stands}), PARCELS: ArrayRecord(parcels)}
+    parcels = _to_record([[to, parcel] for to, parcel in returned.parcels])
+    return {ORDER: ConfigRecord({"format": FORMAT, "party": party, **stands}), PARCELS: parcels}
 
 
 def read_reply(content: RecordDict) -> tuple[str, Returned] | None:
@@ -87,8 +90,10 @@ def read_reply(content: RecordDict) -> tuple[str, Returned] | None:
             return None
         party = said.pop("party")
         addressed: list[Addressed] = []
-        for name in sorted(parcels, key=lambda name: int(name.partition("|")[0])):
-            addressed.append((name.partition("|")[2], bytes(parcels[name].data)))
+        for entry in _from_record(parcels):
+            if not (isinstance(entry, list) and list(map(type, entry)) == [str, bytes]):
+                return None
+            addressed.append((entry[0], entry[1]))
         returned = Returned(content=content, parcels=addressed, **said)
     except (KeyError, TypeError, ValueError):
         return None
@@ -105,5 +110,18 @@ def _is_round(number: object) -> bool:
     return type(number) is int and number >= 0
 
 
-def _to_array(data: bytes) -> Array:
-    return Array(dtype="uint8", shape=(len(data),), stype=_STYPE, data=data)
+def _to_record(parcels: list[Any]) -> ArrayRecord:
+    """All parcels as one array: Flower brings every array of a message by calls of its own."""
+    data = msgpack.packb(parcels)
+    return ArrayRecord({_PACKED: Array(dtype="uint8", shape=(len(data),), stype=_STYPE, data=data)})
+
+
+def _from_record(record: ArrayRecord) -> list[Any]:
+    """What `_to_record` was given. Raises KeyError or ValueError for what it never gives."""
+    try:
+        parcels = msgpack.unpackb(bytes(record[_PACKED].data))
+    except msgpack.UnpackException:
+        raise ValueError from None
+    if not isinstance(parcels, list):
+        raise ValueError
+    return parcels

@@ -10,12 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
-from hekat.engine.select import get_engine
-from hekat.scheme.paillier.keys.randomiser_stock import DRAWN_TOGETHER, RandomiserStock
+from hekat.engine.reference import ReferenceEngine
+from hekat.scheme.paillier.keys.randomiser_stock import RandomiserStock
 
-ENGINE = get_engine("reference")
+ABREAST = 32
+
+
+class WideEngine(ReferenceEngine):
+    """The reference, as if it computed many powers at once."""
+
+    @property
+    def chunk_plan(self) -> ChunkPlan:
+        return ChunkPlan(abreast=ABREAST)
+
+
+ENGINE = WideEngine()
 MODULUS = Modulus(1_000_003)
 
 
@@ -32,7 +44,7 @@ def values(residues: ResidueArray) -> list[int]:
 
 def test_each_is_handed_out_once_whatever_is_asked_for(draw) -> None:
     stock = RandomiserStock()
-    most = DRAWN_TOGETHER
+    most = ABREAST
     counts = [10, 14, 0, 1, most - 1, most, 3 * most, most - 2, 1, 10, most - 1]
     handed = [values(stock.take(count, ENGINE, draw)) for count in counts]
     assert [len(part) for part in handed] == counts
@@ -49,7 +61,19 @@ def test_few_cost_few_draws(draw) -> None:
 
     for _ in range(12):
         stock.take(10, ENGINE, count_draws)
-    assert asked == [DRAWN_TOGETHER] * -(-120 // DRAWN_TOGETHER)
+    assert asked == [ABREAST] * -(-120 // ABREAST)
+
+
+def test_an_engine_that_computes_one_after_the_other_draws_no_more_than_it_is_asked_for(draw) -> None:
+    stock, asked, engine = RandomiserStock(), [], ReferenceEngine()
+
+    def count_draws(count: int) -> ResidueArray:
+        asked.append(count)
+        return engine.load(ENGINE.store(draw(count)), MODULUS)
+
+    for count in (1, 10, 3):
+        stock.take(count, engine, count_draws)
+    assert asked == [1, 10, 3]
 
 
 def test_threads_get_different_ones(draw) -> None:
@@ -78,7 +102,7 @@ def values_in_child(stock: RandomiserStock, draw: Callable[[int], ResidueArray])
     return answer
 
 
-FRESH = repr([DRAWN_TOGETHER, DRAWN_TOGETHER + 1, DRAWN_TOGETHER + 2])
+FRESH = repr([ABREAST, ABREAST + 1, ABREAST + 2])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

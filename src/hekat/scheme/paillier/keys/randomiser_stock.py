@@ -1,4 +1,4 @@
-"""Uniform randomisers r^n drawn ahead: an engine makes dozens in the time of the few that one answer needs."""
+"""Uniform randomisers r^n drawn ahead, where an engine makes several in the time of the few that one answer needs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 
 from hekat.engine.interface import Engine, ResidueArray
-
-# A multiple of the batch that engines compute at once.
-DRAWN_TOGETHER: Final = 32
 
 
 class RandomiserStock:
@@ -35,13 +31,14 @@ class RandomiserStock:
 
     def take(self, count: int, engine: Engine, draw: Callable[[int], ResidueArray]) -> ResidueArray:
         """`count` randomisers that nobody else gets, shape (count,); `draw(count)` makes as many fresh ones."""
-        if not 0 < count < DRAWN_TOGETHER:
+        abreast = engine.chunk_plan.abreast
+        if not 0 < count < abreast:
             return draw(count)
         with self._lock:
             # The stock keeps its engine alive, so an id found here never belongs to another engine.
             kept = self._kept.get(id(engine))
             if kept is None or len(kept) < count:
-                fresh = draw(DRAWN_TOGETHER)
+                fresh = draw(abreast)
                 kept = fresh if kept is None else engine.concatenate([kept, fresh])
             places = np.arange(len(kept), dtype=np.int64)
             self._kept[id(engine)] = engine.take(kept, places[count:])
