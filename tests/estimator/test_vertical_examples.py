@@ -29,6 +29,7 @@ def test_the_bank_and_the_insurer_are_as_good_encrypted_as_in_one_place(run_exam
     assert losses == sorted(losses, reverse=True)
 
 
+@pytest.mark.long
 def test_the_clinic_and_two_registers_are_as_good_encrypted_as_in_one_place(run_example) -> None:
     output = run_example("vertical_diabetes.py")
     encrypted = number_after("R2 of the encrypted training", output)

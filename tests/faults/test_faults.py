@@ -170,12 +170,13 @@ def _wake(processes, role: str, after_s: float = 0.0) -> None:
 # --- networks ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "relay",
     [
         pytest.param({"drop": 0.05}, id="drops 5 %"),
-        pytest.param({"double": 0.5}, id="doubles", marks=pytest.mark.long),
-        pytest.param({"delay": 0.02}, id="delays by 2 s", marks=pytest.mark.long),
+        pytest.param({"double": 0.5}, id="doubles"),
+        pytest.param({"delay": 0.02}, id="delays by 2 s"),
     ],
 )
 def test_a_bad_network_changes_no_bit(fork, tmp_path: Path, expected: FaultyRun, relay) -> None:

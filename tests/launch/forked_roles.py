@@ -85,8 +85,9 @@ class RoleProcesses:
 
 def serve() -> None:
     """Fork a process for each line that names a command, and tell how one ended for each that names its number."""
-    import hekat.cli.main  # noqa: F401
+    from hekat.cli.main import build_parser
 
+    build_parser()
     while line := sys.stdin.readline():
         question = json.loads(line)
         if "pid" in question:

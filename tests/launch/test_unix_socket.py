@@ -44,6 +44,13 @@ def test_a_path_that_does_not_fit_is_refused_and_the_longest_that_does_is_taken(
             asking.connect("n" * MAX_PATH_BYTES)
 
 
+def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is every thread's: a folder that another one makes meanwhile would be closed to its owner."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask was changed"))
+    bind_private(Path("own.sock")).close()
+
+
 def test_a_path_that_is_taken_is_the_systems_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with bind_private(Path("a")), pytest.raises(OSError, match="in use"):

@@ -10,7 +10,8 @@ class ChunkPlan:
     """Chunks of `factor` times the items that suit a CPU, and how many of them run at once, each on its own thread.
 
     An engine on a GPU takes several at once, so that copies, kernels and the host's work of different chunks overlap.
-    `abreast` powers take about as long as one: whoever needs few, and more later, takes as many.
+    Where nothing else computes, `abreast` powers take about as long as one: whoever needs few, and more later, takes as
+    many.
     Source: FLBooster (ICDE 2023), section V.
     """
 

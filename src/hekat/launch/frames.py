@@ -1,11 +1,12 @@
-"""Frames between a role's process and the relay: a small MessagePack header, then the payload as it is.
+"""Frames between processes of one machine: a small MessagePack header, then the payload as it is.
 
     4 bytes   length of the header, little-endian
     8 bytes   length of the payload, little-endian
     header    a MessagePack map with text keys
-    payload   sealed bytes of a message, empty for most calls
+    payload   bytes, empty for most calls
 
-The relay only ever speaks to processes of its own user on its own machine; payloads are sealed end to end all the same.
+Roles and their relay speak by them, whose payloads are sealed end to end; and the couriers and the party process of a
+site of Flower, whose payloads are not.
 """
 
 from __future__ import annotations
@@ -118,15 +119,13 @@ def _left_s(ends_at: float) -> float:
 def _broken(error: OSError) -> ChannelError:
     # A time limit of Python's own raises TimeoutError, one of the socket's (SO_SNDTIMEO) BlockingIOError.
     if isinstance(error, TimeoutError | BlockingIOError):
-        return ConnectionSilentError(
-            "the connection to the relay is silent", cure="look at what the other end is doing"
-        )
+        return ConnectionSilentError("the connection is silent", cure="look at what the other end is doing")
     return _ended()
 
 
 def _ended() -> ConnectionEndedError:
-    return ConnectionEndedError("the connection to the relay ended", cure="look at why the other end stopped")
+    return ConnectionEndedError("the connection ended", cure="look at why the other end stopped")
 
 
 def _malformed(expected: str, got: str) -> ChannelError:
-    return ChannelError("malformed frame between a role and its relay", expected=expected, got=got)
+    return ChannelError("malformed frame", expected=expected, got=got)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from hekat.errors import InputError
@@ -14,11 +12,8 @@ from hekat.errors import InputError
 MAX_PATH_BYTES = 107
 
 
-def bind_private(path: Path) -> socket.socket:
-    """A socket at `path` that only this user may connect to (mode 600); it does not listen yet.
-
-    Raises InputError for a path too long, OSError where no socket can be made.
-    """
+def check_path(path: Path) -> None:
+    """Raise InputError for a path too long."""
     taken = len(os.fsencode(path))
     if taken > MAX_PATH_BYTES:
         raise InputError(
@@ -27,20 +22,20 @@ def bind_private(path: Path) -> socket.socket:
             got=f"{taken}",
             cure="name a shorter path, such as /run/hekat/north.sock; with --processes, a shorter TMPDIR",
         )
+
+
+def bind_private(path: Path) -> socket.socket:
+    """A socket at `path` that only this user may connect to (mode 600); it does not listen yet.
+
+    Raises InputError for a path too long, OSError where no socket can be made.
+    """
+    check_path(path)
     bound = socket.socket(socket.AF_UNIX)
     try:
-        with _private_files():
-            bound.bind(str(path))
+        # Linux gives the file the mode that the socket has when it is bound; the umask is every thread's.
+        os.fchmod(bound.fileno(), 0o600)
+        bound.bind(str(path))
     except BaseException:
         bound.close()
         raise
     return bound
-
-
-@contextmanager
-def _private_files() -> Iterator[None]:
-    former = os.umask(0o177)
-    try:
-        yield
-    finally:
-        os.umask(former)

@@ -170,6 +170,7 @@ def test_importing_hekat_looks_for_no_gpu():
         "def refuse(*_, **__): raise AssertionError('the driver was asked')\n"
         "import hekat\n"
         "import hekat.engine.select, hekat.cli.main\n"
+        "hekat.cli.main.build_parser()\n"
         "ctypes.CDLL = refuse\n"
         "assert hekat.engine.select.get_engine('reference').name == 'reference'\n"
         "wrong = [name for name in sys.modules if name.split('.')[0] == 'cupy' or 'cupy_device' in name]\n"

@@ -294,7 +294,7 @@ def _stop_within_the_frame(connection: socket.socket, is_over: threading.Event) 
 
 @pytest.mark.parametrize("behave", [_say_nothing, _stop_within_the_frame])
 def test_a_connection_that_hangs_holds_up_the_next_one_for_a_stated_time(sites: LoopSites, behave: Any) -> None:
-    """One that always has more to send: tests/launch/local/test_frames.py."""
+    """One that always has more to send: tests/launch/test_frames.py."""
     with serving(sites, call_within_s=0.2) as (path, _), socket.socket(socket.AF_UNIX) as hanging:
         hanging.connect(str(path))
         is_over = threading.Event()

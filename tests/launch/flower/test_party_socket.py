@@ -91,6 +91,11 @@ def refuse_update(path: Path, match: str, user: int | None = None) -> None:
     assert refused.value.cure
 
 
+def test_a_path_that_is_too_long_is_told_first(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="too long for a socket"):
+        listen_at(tmp_path / "none" / ("n" * 200), None)
+
+
 # --- the folder ----------------------------------------------------------------------------------------------------
 
 

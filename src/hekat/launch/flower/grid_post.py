@@ -1,4 +1,4 @@
-"""Flower's grid as the engine of the legs: one message to each party's node, pulled often, lost at a deadline."""
+"""Flower's grid as the engine of the legs: one message to each party's node, and a party lost at a deadline."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from hekat.errors import JobError
 from hekat.launch.flower.legs import CARRY, EVALUATE, Outgoing, Returned
 from hekat.launch.flower.records import MEAN, Order, add_order, read_reply
 
-# Each look costs the SuperLink and this process some milliseconds of the cores on which parties may train.
-POLL_S = 0.3
+# Each look costs the SuperLink and this process some milliseconds of the cores on which parties may train. A SuperNode
+# that has replied looks for its next message after 3 s: a reply that is found within less holds nobody up.
+POLL_S = 1.0
 _LOOK_FOR_NODES_S = 0.5
-# A leg is seldom much shorter than the last one of its kind: before this part of it no look is worth its cost.
-_TOO_SOON = 2 / 3
 
 
 @dataclass
@@ -38,8 +37,6 @@ class GridPost:
     means: dict[str, ArrayRecord] = field(default_factory=dict)
     """The opened mean that each party gave since it was last cleared, where the job lets the server learn it."""
     _a_reply: Message | None = None
-    _first_reply_s: dict[str, float] = field(default_factory=dict)
-    """How long the first reply to each kind of work took when it was last asked for."""
 
     def as_reply(self, content: RecordDict) -> Message:
         """A reply with this content, as if a node had sent it."""
@@ -56,8 +53,7 @@ class GridPost:
         while len(nodes := sorted(self.grid.get_node_ids())) < len(parties) and time.monotonic() < deadline:
             time.sleep(_LOOK_FOR_NODES_S)
         # Without arrays: an app without the mod has nothing that it could train on.
-        messages = {node: self._message(node, CARRY, 1, (), RecordDict()) for node in nodes}
-        replies = self._send(messages, dict.fromkeys(nodes, CARRY))
+        replies = self._send({node: self._message(node, CARRY, 1, (), RecordDict()) for node in nodes})
         found: dict[str, Returned | None] = {}
         strangers = 0
         for node, reply in replies.items():
@@ -81,7 +77,7 @@ class GridPost:
     def bring(self, messages: Sequence[Outgoing]) -> Mapping[str, Returned | None]:
         """As `Engine.bring`."""
         sent = {self.nodes[one.party]: self._message_for(one) for one in messages}
-        replies = self._send(sent, {self.nodes[one.party]: one.work for one in messages})
+        replies = self._send(sent)
         found: dict[str, Returned | None] = {}
         for one in messages:
             reply = replies.get(self.nodes[one.party])
@@ -121,22 +117,18 @@ class GridPost:
             content=content, message_type=kind, dst_node_id=node, group_id=str(round_number), ttl=self.timeout_s
         )
 
-    def _send(self, messages: Mapping[int, Message], works: Mapping[int, str]) -> dict[int, Message | None]:
-        """The reply of each node, which does the work in `works`; None where none came in time, or an error."""
+    def _send(self, messages: Mapping[int, Message]) -> dict[int, Message | None]:
+        """The reply of each node; None where none came in time, or an error."""
         replies: dict[int, Message | None] = dict.fromkeys(messages)
         sent = list(self.grid.push_messages(messages.values()))
         waiting = {message_id: node for message_id, node in zip(sent, messages, strict=True) if message_id}
-        began = time.monotonic()
-        first_s = min((self._first_reply_s.get(works[node], 0.0) for node in waiting.values()), default=0.0)
-        time.sleep(min(_TOO_SOON * first_s, self.timeout_s))
+        deadline = time.monotonic() + self.timeout_s
         while waiting:
             for reply in self.grid.pull_messages(list(waiting)):
                 node = waiting.pop(reply.metadata.reply_to_message_id, None)
                 if node is not None and reply.has_content():
-                    if not any(replies.values()):
-                        self._first_reply_s[works[node]] = time.monotonic() - began
                     replies[node] = reply
-            if not waiting or time.monotonic() > began + self.timeout_s:
+            if not waiting or time.monotonic() > deadline:
                 break
             time.sleep(self.poll_s)
         return replies

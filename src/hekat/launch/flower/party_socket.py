@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PolicyError, StateError
-from hekat.launch.unix_socket import bind_private
+from hekat.launch.unix_socket import bind_private, check_path
 
 _log = logging.getLogger("hekat.flower")
 _ROOT = 0
@@ -31,6 +31,7 @@ def listen_at(path: Path, group: str | None) -> socket.socket:
     Raises InputError for a path too long, a group that is none, or a folder that is not safe; StateError where no
     socket can be made.
     """
+    check_path(path)
     group_id = None if group is None else _id_of(group)
     with disk_errors_as_state_errors(f"no socket can be made at {path}"):
         _check_own_folder(path.parent)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgpack
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from hekat.errors import PolicyError
@@ -15,8 +15,12 @@ from hekat.launch.flower.legs import CARRY, EVALUATE, TRAIN, Returned
 from hekat.launch.flower.shelf import Addressed
 
 ORDER, PARCELS, MEAN = "hekat", "hekat.parcels", "hekat.mean"
-FORMAT = 1
+FORMAT = 2
 _PACKED, _STYPE = "parcels", "hekat"
+# Before each parcel the bytes of its role's name, in UTF-8, and of itself.
+_LENGTHS = struct.Struct("<HQ")
+# Of one message: a role sends every other one a few in each step.
+MOST_PARCELS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Order:
 def add_order(content: RecordDict, order: Order, parcels: Sequence[bytes]) -> None:
     """Put the order and the parcels into a message's content."""
     content[ORDER] = order.to_record()
-    content[PARCELS] = _to_record(list(parcels))
+    content[PARCELS] = _to_record([("", parcel) for parcel in parcels])
 
 
 def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
@@ -50,9 +54,7 @@ def take_order(content: RecordDict) -> tuple[Order, list[bytes]]:
         said = dict(record or {})
         if said.pop("format") != FORMAT or parcels is None:
             raise ValueError
-        order, taken = Order(**said), _from_record(parcels)
-        if not all(isinstance(parcel, bytes) for parcel in taken):
-            raise ValueError
+        order, taken = Order(**said), [parcel for _, parcel in _from_record(parcels)]
         if not isinstance(order.lost, list) or len(order.lost) > MOST_LOST:
             raise ValueError
         texts = (order.run_id, order.job, order.work, order.weighted_by, *order.lost)
@@ -77,8 +79,8 @@ def reply_records(returned: Returned, party: str) -> dict[str, Any]:
     """How the role stands and what it sent, as records of a reply."""
     names = ("wanted", "opened", "is_over", "has_start", "kind", "did")
     stands = {name: getattr(returned, name) for name in names}
-    parcels = _to_record([[to, parcel] for to, parcel in returned.parcels])
-    return {ORDER: ConfigRecord({"format": FORMAT, "party": party, **stands}), PARCELS: parcels}
+    record = ConfigRecord({"format": FORMAT, "party": party, **stands})
+    return {ORDER: record, PARCELS: _to_record(returned.parcels)}
 
 
 def read_reply(content: RecordDict) -> tuple[str, Returned] | None:
@@ -89,12 +91,7 @@ def read_reply(content: RecordDict) -> tuple[str, Returned] | None:
         if said.pop("format") != FORMAT or parcels is None:
             return None
         party = said.pop("party")
-        addressed: list[Addressed] = []
-        for entry in _from_record(parcels):
-            if not (isinstance(entry, list) and list(map(type, entry)) == [str, bytes]):
-                return None
-            addressed.append((entry[0], entry[1]))
-        returned = Returned(content=content, parcels=addressed, **said)
+        returned = Returned(content=content, parcels=_from_record(parcels), **said)
     except (KeyError, TypeError, ValueError):
         return None
     if not all(isinstance(flag, bool) for flag in (returned.is_over, returned.has_start)):
@@ -110,18 +107,27 @@ def _is_round(number: object) -> bool:
     return type(number) is int and number >= 0
 
 
-def _to_record(parcels: list[Any]) -> ArrayRecord:
+def _to_record(parcels: Sequence[Addressed]) -> ArrayRecord:
     """All parcels as one array: Flower brings every array of a message by calls of its own."""
-    data = msgpack.packb(parcels)
+    parts: list[bytes] = []
+    for to, parcel in parcels:
+        name = to.encode()
+        parts += (_LENGTHS.pack(len(name), len(parcel)), name, parcel)
+    data = b"".join(parts)
     return ArrayRecord({_PACKED: Array(dtype="uint8", shape=(len(data),), stype=_STYPE, data=data)})
 
 
-def _from_record(record: ArrayRecord) -> list[Any]:
+def _from_record(record: ArrayRecord) -> list[Addressed]:
     """What `_to_record` was given. Raises KeyError or ValueError for what it never gives."""
-    try:
-        parcels = msgpack.unpackb(bytes(record[_PACKED].data))
-    except msgpack.UnpackException:
-        raise ValueError from None
-    if not isinstance(parcels, list):
-        raise ValueError
+    parcels: list[Addressed] = []
+    data, place = memoryview(record[_PACKED].data), 0
+    while place < len(data):
+        if len(data) - place < _LENGTHS.size or len(parcels) == MOST_PARCELS:
+            raise ValueError
+        name_bytes, parcel_bytes = _LENGTHS.unpack_from(data, place)
+        begin = place + _LENGTHS.size + name_bytes
+        place = begin + parcel_bytes
+        if place > len(data):
+            raise ValueError
+        parcels.append((str(data[begin - name_bytes : begin], "utf-8"), bytes(data[begin:place])))
     return parcels

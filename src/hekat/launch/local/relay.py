@@ -194,7 +194,11 @@ class LocalRelay:
 def _listen_at(path: Path) -> socket.socket:
     try:
         listener = bind_private(path)
-        listener.listen()
+        try:
+            listener.listen()
+        except OSError:
+            listener.close()
+            raise
     except OSError as error:
         raise StateError(
             f"no relay can be served at {path}",

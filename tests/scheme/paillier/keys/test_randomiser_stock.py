@@ -14,7 +14,7 @@ from hekat.engine.chunk_plan import ChunkPlan
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.reference import ReferenceEngine
-from hekat.scheme.paillier.keys.randomiser_stock import RandomiserStock
+from hekat.scheme.paillier.keys.randomiser_stock import MOST_AHEAD, RandomiserStock
 
 ABREAST = 32
 
@@ -74,6 +74,18 @@ def test_an_engine_that_computes_one_after_the_other_draws_no_more_than_it_is_as
     for count in (1, 10, 3):
         stock.take(count, engine, count_draws)
     assert asked == [1, 10, 3]
+
+
+def test_an_engine_of_very_many_threads_draws_no_more_than_others(draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WideEngine, "chunk_plan", ChunkPlan(abreast=8192))
+    stock, asked = RandomiserStock(), []
+
+    def count_draws(count: int) -> ResidueArray:
+        asked.append(count)
+        return draw(count)
+
+    stock.take(1, ENGINE, count_draws)
+    assert asked == [MOST_AHEAD]
 
 
 def test_threads_get_different_ones(draw) -> None:

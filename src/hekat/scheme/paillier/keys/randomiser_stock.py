@@ -6,10 +6,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
 from hekat.engine.interface import Engine, ResidueArray
+
+# Of a machine's many threads others want their part, and what is left over is kept for nothing.
+MOST_AHEAD: Final = 32
 
 
 class RandomiserStock:
@@ -31,7 +35,7 @@ class RandomiserStock:
 
     def take(self, count: int, engine: Engine, draw: Callable[[int], ResidueArray]) -> ResidueArray:
         """`count` randomisers that nobody else gets, shape (count,); `draw(count)` makes as many fresh ones."""
-        abreast = engine.chunk_plan.abreast
+        abreast = min(engine.chunk_plan.abreast, MOST_AHEAD)
         if not 0 < count < abreast:
             return draw(count)
         with self._lock:

@@ -1,0 +1,39 @@
+"""A call loads the module of its own command: no other one's start-up costs anybody time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from hekat.cli.main import _COMMANDS, build_parser
+
+LOADED = """
+import json, sys
+from hekat.cli.main import _COMMANDS, build_parser
+build_parser(sys.argv[1])
+print(json.dumps([name for name, module in _COMMANDS.items() if module in sys.modules]))
+"""
+
+
+def names_of(command: str | None) -> list[str]:
+    (subparsers,) = [action for action in build_parser(command)._actions if action.dest == "command"]
+    return list(subparsers.choices or ())
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_each_command_is_the_one_that_its_module_adds(command: str) -> None:
+    assert names_of(command) == [command]
+
+
+@pytest.mark.parametrize("word", [None, "--help", "rum"])
+def test_without_a_command_all_are_shown(word: str | None) -> None:
+    assert names_of(word) == list(_COMMANDS)
+
+
+@pytest.mark.parametrize("command", ["keys", "job"])
+def test_a_call_loads_no_other_commands_module(command: str) -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED, command], check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout) == [command]
