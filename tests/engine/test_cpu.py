@@ -285,6 +285,13 @@ def test_describe_names_path_threads_and_compiler(monkeypatch: pytest.MonkeyPatc
     assert CpuEngine(2, path=fastest.path).path == fastest.path
 
 
+def test_powers_go_abreast_on_each_thread_and_in_each_lane() -> None:
+    lanes = {path: CpuEngine(1, path=path).chunk_plan.abreast for path in usable_paths()}
+    assert lanes == {path: 8 if path == "ifma" else 1 for path in usable_paths()}
+    assert CpuEngine(3, path="portable").chunk_plan.abreast == 3
+    assert set(_native.built_paths()) <= set(cpu.LANES)
+
+
 def test_every_path_that_is_built_has_a_description() -> None:
     assert set(_native.built_paths()) <= set(cpu.ARITHMETIC)
     assert _native.built_paths()[0] == usable_paths()[0] == "portable"

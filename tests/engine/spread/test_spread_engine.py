@@ -223,6 +223,7 @@ def test_a_chunk_holds_as_much_as_all_engines_work_on_at_once(spread):
     assert spread.engine.chunk_plan == ChunkPlan(2, 2, 2 * alone)
     gpu = CudaEngine(EmulatedDevice())
     plan = gpu.chunk_plan
+    assert plan.abreast == 32
     assert SpreadEngine([CpuEngine(1), gpu]).chunk_plan == ChunkPlan(
         1 + plan.factor * plan.in_flight, 2, alone + plan.abreast
     )

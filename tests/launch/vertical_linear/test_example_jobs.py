@@ -17,6 +17,7 @@ from hekat.data import load_python
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 CREDIT = EXAMPLES / "vertical_credit"
+JOBS = ["vertical_credit/job_shared.toml", "vertical_credit/job_arbiter.toml"]
 
 
 def run_job(job: Path, runs: Path) -> Path:
@@ -45,9 +46,6 @@ def auc_in_one_place(firms: tuple[str, ...]) -> float:
     return roc_auc_score(
         y_test == model.classes_[1], model.decision_function((X_test - X.mean(axis=0)) / X.std(axis=0))
     )
-
-
-JOBS = ["vertical_credit/job_shared.toml", "vertical_credit/job_arbiter.toml"]
 
 
 @pytest.mark.parametrize("job", JOBS)
