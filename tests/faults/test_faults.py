@@ -96,7 +96,9 @@ def test_a_party_killed_is_lost_by_name_and_the_others_go_on(fork, tmp_path: Pat
     ended = run.play(fork, may_be_lost=PARTIES)
     assert ended.pop("east").code == -9
     if step == PARTY_STEPS["set-up"]:
-        _check_refused(ended, "'east'")  # a session needs all parties
+        # A session needs all parties. Who began to wait first names east; one who came later may hear of that one's end.
+        _check_refused(ended, "'east'", "without a signed word of its own")
+        assert any("'east'" in one.told["error"] for one in ended.values())
     else:
         _check_all_agree(run, ended, "east")
 
@@ -260,26 +262,29 @@ def test_a_relay_that_alters_an_upload_makes_that_party_lost_and_no_wrong_sum(fo
 
 
 @pytest.mark.long
-def test_a_relay_that_swaps_two_parties_uploads_gets_both_refused(fork, tmp_path: Path) -> None:
-    """It hands the hub, as east's, the bytes that south sent for the same step."""
+def test_a_relay_that_hands_one_partys_upload_over_as_anothers_gets_it_refused(fork, tmp_path: Path) -> None:
+    """Whoever of north and east uploads second: the hub gets, as that one's, the bytes of the first."""
     run = hospitals(tmp_path)
-    kept: dict[str, bytes] = {}
+    kept: dict[str, tuple[str, bytes]] = {}
+    second: set[str] = set()
 
-    def swap(sender: str, to: str, data: bytes) -> bytes:
+    def hand_over(sender: str, to: str, data: bytes) -> bytes:
         parcel = decode_parcel(data)
         items = []
         for item in parcel.items:
-            if item.kind == DATA and to == "hub" and re.fullmatch(PARTY_STEPS["upload"], item.step):
-                kept[sender] = item.payload
-                if sender == "east" and "north" in kept:
-                    item = Item(item.sequence, item.kind, item.step, kept["north"])
+            if item.kind == DATA and sender in ("north", "east") and re.fullmatch(PARTY_STEPS["upload"], item.step):
+                first, payload = kept.setdefault(item.step, (sender, item.payload))
+                if sender != first:
+                    second.add(sender)
+                    item = Item(item.sequence, item.kind, item.step, payload)
             items.append(item)
         return Parcel(parcel.run_id, sender, to, parcel.instance, items).encode()
 
-    run.relay.change = swap
+    run.relay.change = hand_over
     ended = run.play(fork, may_be_lost=PARTIES)
-    assert ended.pop("east").code == 2
-    _check_all_agree(run, ended, "east")
+    (altered,) = second
+    assert ended.pop(altered).code == 2
+    _check_all_agree(run, ended, altered)
 
 
 @pytest.mark.long
