@@ -14,7 +14,7 @@ from hekat.channel.pair_key import KEY_BYTES, SALT_BYTES, TAG_BYTES
 from hekat.channel.sealed_message import (
     parse_frame,
 )
-from hekat.channel.sealing import group_of
+from hekat.channel.traffic import group_of, group_over_rounds
 from hekat.errors import ChannelError, InputError, PartyLostError, PartyStoppedError, SealError
 
 
@@ -28,6 +28,19 @@ def test_sealed_bytes_are_counted_by_peer_and_step(trio) -> None:
     assert sent.sent_bytes == received.received_bytes == a.bytes_sent - opened_bytes
     assert 100 + 2 * TAG_BYTES + SALT_BYTES < sent.sent_bytes < 500
     assert sum(c.bytes_sent for c in trio.sealed.values()) == sum(c.bytes_received for c in trio.sealed.values())
+
+
+def test_a_channel_that_tells_no_rounds_apart_counts_them_as_one(make_trio) -> None:
+    trio = make_trio(a={"counts_rounds": False})
+    for step in ("round-1/upload-1/block", "round-2/upload-4/block", "round-2/end"):
+        trio.sealed["a"].send("b", step, b"")
+        trio.sealed["b"].receive("a", step)
+    assert {step for peer, step in trio.sealed["a"].traffic if peer == "b" and step.startswith("round")} == {
+        "round-0/upload-0/block",
+        "round-0/end",
+    }
+    assert trio.sealed["a"].traffic["b", "round-0/upload-0/block"].sent_count == 2
+    assert len([step for peer, step in trio.sealed["b"].traffic if peer == "a" and step.startswith("round")]) == 3
 
 
 def test_sealing_and_opening_are_measured_and_waiting_is_not(make_trio) -> None:
@@ -208,3 +221,16 @@ def test_what_a_lost_party_sealed_opens_in_its_order(make_trio) -> None:
 )
 def test_traffic_is_counted_by_groups_of_steps_so_that_many_rounds_take_little_memory(step: str, group: str) -> None:
     assert group_of(step) == group
+
+
+@pytest.mark.parametrize(
+    ("step", "group"),
+    [
+        ("hello", "hello"),
+        ("round-3/end", "round-0/end"),
+        ("round-31/upload-70/block", "round-0/upload-0/block"),
+        ("epoch-3/batch-2/gradient", "epoch-0/batch-0/gradient"),
+    ],
+)
+def test_over_all_rounds_a_step_is_counted_once(step: str, group: str) -> None:
+    assert group_over_rounds(step) == group

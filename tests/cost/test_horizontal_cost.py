@@ -88,7 +88,7 @@ def channels(monkeypatch) -> list[SealedChannel]:
     begin = SealedChannel.__init__
 
     def note(self, *arguments, **options):
-        begin(self, *arguments, **options)
+        begin(self, *arguments, **{**options, "counts_rounds": True})
         opened.append(self)
 
     monkeypatch.setattr(SealedChannel, "__init__", note)
@@ -143,6 +143,27 @@ def test_bytes_are_those_that_a_run_counts(job, channels, tmp_path, request) -> 
     # The last sum of a run that validates is not one of a round.
     if settings.validation.hold_out == 0:
         assert (None if packing is None else asdict(packing)) == summary["packing"]
+
+
+def test_only_parties_count_rounds_apart(job, tmp_path, monkeypatch) -> None:
+    """What one round's sum took is asked of a party; the aggregator counts as much after many rounds as after two."""
+    opened: list[SealedChannel] = []
+    begin = SealedChannel.open_session
+
+    def note(self, **options):
+        opened.append(self)
+        return begin(self, **options)
+
+    monkeypatch.setattr(SealedChannel, "open_session", note)
+    summary = play(load_inputs(job), tmp_path / "runs")
+    numbers = {
+        channel.party: {step.split("/")[0] for _, step in channel.traffic if step.startswith("round-")}
+        for channel in opened
+    }
+    assert numbers["hub"] == {"round-0"}
+    assert numbers["a"] == {"round-1", "round-2"}
+    of_kinds = summary["bytes"]["by_role"]["hub"]["by_step"]
+    assert {"sums", "bounds", "agreement", "session", "standardise"} == set(of_kinds)
 
 
 def test_all_rounds_are_at_least_what_a_run_sends_in_sums(job, channels, tmp_path, monkeypatch) -> None:

@@ -1,4 +1,5 @@
-"""A party keeps its reference and the running result, each as large as what is averaged, and no float copy beside."""
+"""A party keeps its reference and the running result, each as large as what is averaged, and no float copy beside; an
+aggregator keeps nothing of a round that is over."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from hekat.channel import SealedChannel
 from hekat.own_loop.averaging import References
 from hekat.own_loop.selection import select_tensors
 from hekat.protocol.horizontal.training.clipping import clipped_counters, exponent_counters
@@ -64,3 +66,24 @@ def test_results_are_those_of_levels() -> None:
         reader.read(block.astype(np.int64))
     reader.finish()
     assert np.abs(call.tensors["w"].result - state["w"]).max() <= 8 / 32767 / 2 / 0.75 * (1 + 1e-9)
+
+
+@pytest.mark.sealed
+def test_an_aggregator_counts_many_rounds_in_the_memory_of_two(play_with, monkeypatch) -> None:
+    """Of a hundred parties, counts by round would take it a hundred kilobytes a round."""
+    opened: list[SealedChannel] = []
+    open_session = SealedChannel.open_session
+
+    def note(self, **options):
+        opened.append(self)
+        return open_session(self, **options)
+
+    monkeypatch.setattr(SealedChannel, "open_session", note)
+
+    def counts_after(rounds: int) -> int:
+        opened.clear()
+        play_with(lambda party: [party.aggregate({"w": np.ones(3)}, weight=1) for _ in range(rounds)])
+        (aggregator,) = [channel for channel in opened if channel.party == "aggregator"]
+        return len(aggregator.traffic)
+
+    assert counts_after(6) == counts_after(2)

@@ -6,7 +6,6 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 from __future__ import annotations
 
 import secrets
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from hekat.channel.session import (
     session_id_of,
 )
 from hekat.channel.session_key import SessionKey, SessionPublicKey
+from hekat.channel.traffic import Traffic, group_of, group_over_rounds
 from hekat.channel.unread import UnreadSteps
 from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError, SealError
 
@@ -56,25 +56,6 @@ Measure = Callable[[str], AbstractContextManager[None]]
 def not_measured(step: str) -> AbstractContextManager[None]:
     """Measures nothing."""
     return nullcontext()
-
-
-@dataclass(slots=True)
-class Traffic:
-    """What passed between this party and one peer in one step, or group of steps: messages, and their sealed bytes."""
-
-    sent_count: int = 0
-    sent_bytes: int = 0
-    received_count: int = 0
-    received_bytes: int = 0
-
-
-def group_of(step: str) -> str:
-    """The steps that traffic is counted with: all of one upload ("round-3/upload-7/block") together.
-
-    A run has some steps for each round and peer, and a role of many rounds would hold a count of each for good.
-    """
-    group = step.rpartition("/")[0]
-    return sys.intern(group if "/" in group else step)
 
 
 @dataclass(frozen=True)
@@ -112,8 +93,12 @@ class SealedChannel:
         job_digest: bytes,
         chunk_bytes: int = CHUNK_BYTES,
         measure: Measure = not_measured,
+        counts_rounds: bool = True,
     ) -> None:
         """`measure("send")` is entered around sealing and `measure("open")` around opening, never around a wait.
+
+        `counts_rounds`: whether `traffic` tells rounds and uploads apart. A count takes about 250 bytes for as long as
+        the channel is there, and a round has some of every peer.
 
         Raises InputError for malformed arguments, SealError where pinned keys are missing or do not differ."""
         check_name(run_id, "run")
@@ -137,7 +122,8 @@ class SealedChannel:
         self._next_received = dict.fromkeys(self._others, 0)
         self._unread = {name: UnreadSteps(name) for name in self._others}
         self.traffic: dict[tuple[str, str], Traffic] = {}
-        """By (peer, group of steps), as `group_of`."""
+        """By (peer, group of steps), as `group_of`, or as `group_over_rounds` where rounds are not told apart."""
+        self._counts_rounds = counts_rounds
         self._measure = measure
         self._step, self._saved = BEFORE_FIRST_STEP, ""
         self._lost: dict[str, None] = {}
@@ -480,7 +466,7 @@ class SealedChannel:
         traffic.sent_bytes += len(data)
 
     def _traffic_of(self, peer: str, step: str) -> Traffic:
-        key = peer, group_of(step)
+        key = peer, group_of(step) if self._counts_rounds else group_over_rounds(step)
         if key not in self.traffic:
             self.traffic[key] = Traffic()
         return self.traffic[key]

@@ -74,7 +74,7 @@ class LoopRoles:
     def play_server(self, channel: Channel) -> None:
         """Play the aggregator's role or the key authority's, as the channel's name says."""
         try:
-            self.sessions[channel.party].play(channel, self._serve)
+            self.sessions[channel.party].play(channel, self._serve, counts_rounds=False)
         except BaseException:
             self.turns.stop()
             raise

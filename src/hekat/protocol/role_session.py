@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hekat.channel import Channel, PartyKey, PartyPublicKey, SealedChannel
-from hekat.channel.sealing import Traffic
+from hekat.channel.traffic import Traffic
 from hekat.ledger import Ledger, RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -64,11 +64,14 @@ class RoleSession:
         channel: Channel,
         role: Callable[[RecordedChannel], T],
         before_confirmed: Callable[[RecordedChannel], None] | None = None,
+        *,
+        counts_rounds: bool = True,
     ) -> T:
         """What `role` returns, played over a session that is opened here and closed at the end.
 
         `before_confirmed` is as in `SealedChannel.open_session`; what it sends is in the ledger, even where no session
-        opens then.
+        opens then. Without `counts_rounds`, `traffic` has all rounds, or epochs and batches, under number 0: for roles
+        whose single rounds nobody asks for.
 
         Raises SealError where the other roles are in another run, job or session or sign with other keys; what
         `Channel` and `role` raise.
@@ -82,6 +85,7 @@ class RoleSession:
                 protocol=self.terms.protocol,
                 job_digest=self.terms.job_digest,
                 measure=self.stopwatch.measure,
+                counts_rounds=counts_rounds,
             ) as sealed,
             ExitStack() as ledgers,
         ):

@@ -118,6 +118,14 @@ def finished(tmp_path_factory, paillier_keys) -> tuple[Place, str]:
     return place, out
 
 
+def test_bytes_are_told_by_kind_of_step_and_not_by_epoch(finished) -> None:
+    place, _ = finished
+    by_role = load_summary(place.folders()[0])["bytes"]["by_role"]
+    kinds = {kind for role in by_role.values() for kind in role["by_step"]}
+    assert {"session", "gradient", "loss"} <= kinds, kinds
+    assert not [kind for kind in kinds if any(letter.isdigit() for letter in kind)]
+
+
 def test_a_run_tells_its_epochs_its_results_and_where_all_lies(finished) -> None:
     place, out = finished
     (folder,) = place.folders()

@@ -94,8 +94,9 @@ class HorizontalRole:
     def play(self, channel: Channel) -> TrainingState | None:
         """The state that all parties share at the end; None at a role without rows. Raises what the role raises."""
         start = time.perf_counter()
+        is_party = self._context.role in self._context.settings.parties
         try:
-            self._state = self._session.play(channel, self._run)
+            self._state = self._session.play(channel, self._run, counts_rounds=is_party)
         finally:
             self._seconds = time.perf_counter() - start
         return self._state

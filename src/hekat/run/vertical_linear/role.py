@@ -121,7 +121,7 @@ class VerticalRole:
         """The outcome at guest or host; None at an arbiter. Raises what the role raises."""
         start = self._last = time.perf_counter()
         try:
-            self._outcome = self._context.session.play(channel, self._run)
+            self._outcome = self._context.session.play(channel, self._run, counts_rounds=False)
         finally:
             self._seconds = time.perf_counter() - start
         return self._outcome

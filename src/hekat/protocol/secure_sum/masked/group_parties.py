@@ -156,6 +156,7 @@ class GroupParties:
         """`bound`: by group, the parties that members released for in earlier runs."""
         self._roster = roster
         self._bound = {group: frozenset(parties) for group, parties in bound.items()}
+        self._sets: dict[frozenset[str], frozenset[str]] = {}
 
     def begin(self, step: str, parties: Iterable[str]) -> None:
         """Go on only with those `parties` due to upload to which the step's group is bound."""
@@ -185,4 +186,6 @@ class GroupParties:
 
     def bind(self, step: str, parties: Iterable[str]) -> None:
         """From now on the step's group has these parties; call it before members are asked to release."""
-        self._bound.setdefault(group_of(step), frozenset(parties))
+        bound = frozenset(parties)
+        # Mostly the same parties round after round: one set for all of those.
+        self._bound.setdefault(group_of(step), self._sets.setdefault(bound, bound))
