@@ -96,7 +96,7 @@ def test_a_party_killed_is_lost_by_name_and_the_others_go_on(fork, tmp_path: Pat
     ended = run.play(fork, may_be_lost=PARTIES)
     assert ended.pop("east").code == -9
     if step == PARTY_STEPS["set-up"]:
-        # A session needs all parties. Who began to wait first names east; one who came later may hear of its end.
+        # A session needs all parties. Whoever waited long enough names east; others may hear of that role's end.
         _check_refused(ended, "'east'", "without a signed word of its own")
         assert any("'east'" in one.told["error"] for one in ended.values())
     else:

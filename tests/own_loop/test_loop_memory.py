@@ -1,5 +1,5 @@
 """A party keeps its reference and the running result, each as large as what is averaged, and no float copy beside; an
-aggregator keeps nothing of a round that is over."""
+aggregator counts bytes of all rounds together."""
 
 from __future__ import annotations
 

@@ -29,5 +29,6 @@ def group_of(step: str) -> str:
 
 
 def group_over_rounds(step: str) -> str:
-    """The steps of all rounds, epochs, batches and uploads together, under number 0: "round-0/upload-0/block"."""
+    """A step with 0 for all its numbers, so that rounds, uploads, calls, epochs and batches count together:
+    "round-0/upload-0/block"."""
     return sys.intern(_NUMBER.sub("0", step))

@@ -44,7 +44,8 @@ def play_roles(roles: Mapping[str, Role[T]], protocol: str, agreed: object, time
 
     def play(channel: Channel) -> T:
         session = sessions[channel.party]
-        return session.play(channel, lambda recorded: roles[channel.party](recorded, session.stopwatch))
+        role = roles[channel.party]
+        return session.play(channel, lambda recorded: role(recorded, session.stopwatch), counts_rounds=False)
 
     start = time.perf_counter()
     try:

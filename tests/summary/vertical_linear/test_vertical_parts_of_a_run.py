@@ -55,6 +55,7 @@ def test_other_rows_do_not_fit(case) -> None:
     [
         ("epoch-3/batch-12/gradient", "gradient"),
         ("epoch-3/loss-part", "loss-part"),
+        ("epoch-0/loss/0", "loss"),
         ("predict/parts", "predict/parts"),
         ("hekat/hello", "session"),
         ("public-key", "public-key"),

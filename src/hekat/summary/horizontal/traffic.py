@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hekat.protocol.role_session import RoleSession
 
-# What the messages of a step, or of a group of steps (`hekat.channel.traffic.group_of`), are for, by its name; the
+# What the messages of a step, or of a group of steps (`group_of`, `group_over_rounds`), are for, by its name; the
 # first that fits. What fits none begins or ends a session.
 _KINDS = (
     ("bounds", re.compile(r"round-\d+/(?:exponents(?:/|$)|range$|clip$)")),

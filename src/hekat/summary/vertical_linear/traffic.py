@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hekat.protocol.role_session import RoleSession
 
-_NUMBER = re.compile(r"(epoch|batch|column|part)-\d+/?")
+_NUMBER = re.compile(r"(?:(?:epoch|batch|column|part)-\d+|(?<=/)\d+)/?")
 
 
 @dataclass(frozen=True)

@@ -187,5 +187,5 @@ class GroupParties:
     def bind(self, step: str, parties: Iterable[str]) -> None:
         """From now on the step's group has these parties; call it before members are asked to release."""
         bound = frozenset(parties)
-        # Mostly the same parties round after round: one set for all of those.
+        # Where no round has a sample, the same parties round after round: one set for all.
         self._bound.setdefault(group_of(step), self._sets.setdefault(bound, bound))

@@ -9,7 +9,7 @@ import pytest
 
 from hekat.errors import ChannelError, InputError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.secure_sum.masked.group_parties import check_released_groups, choose_parties
+from hekat.protocol.secure_sum.masked.group_parties import GroupParties, check_released_groups, choose_parties
 from hekat.protocol.secure_sum.masked.messages import (
     IncludedMessage,
     OutcomeMessage,
@@ -351,3 +351,11 @@ def test_of_two_sets_the_one_with_members_enough_is_taken(everybody_of) -> None:
 def test_groups_that_nobody_released_in_are_bound_to_nothing(everybody_of) -> None:
     assert choose_parties(said(a=None, b=None), everybody_of(2), 2) == {}
     assert choose_parties({}, everybody_of(3), 3) == {}
+
+
+def test_rounds_of_the_same_parties_share_one_set() -> None:
+    """A set of a hundred names takes eight kilobytes; an aggregator has one for each round."""
+    groups = GroupParties(roster=None, bound={})
+    for step in ("round-1/upload-1", "round-2/upload-4"):
+        groups.bind(step, [f"party-{number}" for number in range(100)])
+    assert groups._bound["round-1"] is groups._bound["round-2"]
