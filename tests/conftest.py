@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from hekat.channel import SealedChannel
 from hekat.scheme import paillier, rsa
 
 pytest_plugins = ["tests.durations", "tests.left_out"]
@@ -87,6 +88,20 @@ def paillier_keys() -> StoredKeys:
 def rsa_keys() -> StoredKeys:
     """Stored RSA key pairs by size in bits."""
     return StoredKeys("rsa_keys.json", rsa.PrivateKey, rsa.KeyPair)
+
+
+@pytest.fixture
+def opened_channels(monkeypatch: pytest.MonkeyPatch) -> list[SealedChannel]:
+    """The sealed channel of every role whose session opens in the test."""
+    opened: list[SealedChannel] = []
+    open_session = SealedChannel.open_session
+
+    def note(self: SealedChannel, **options: Any) -> bytes:
+        opened.append(self)
+        return open_session(self, **options)
+
+    monkeypatch.setattr(SealedChannel, "open_session", note)
+    return opened
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ def _mnist(content: dict[str, Any], place: str) -> list[str]:
         f"{content['network']}, the same rows, first weights and local steps on both sides. "
         "Right is the part of MNIST's test images that the last model labels rightly. "
         "Rounds hold local training, on one thread in each process. Bytes are all that passed the loopback in a round, "
-        "with headers; processor time is of all processes. Over plain: the median of each turn's ratio.",
+        "with headers; processor time is of all processes.",
         "",
         *_engine_table(content["rows"]),
     ]
@@ -292,8 +292,7 @@ def _flower(content: dict[str, Any], place: str) -> list[str]:
         "## Over Flower",
         "",
         f"On {place}: {content['engine']}, a SuperLink and {content['sites']} SuperNodes on one machine, one app plain "
-        "and with Hekat's mod and strategy; train and evaluate in each round. Over plain: the median of each turn's "
-        "ratio.",
+        "and with Hekat's mod and strategy; train and evaluate in each round.",
         "",
         *_engine_table(content["rows"]),
     ]
@@ -301,7 +300,7 @@ def _flower(content: dict[str, Any], place: str) -> list[str]:
 
 def _engine_table(rows: list[dict[str, Any]]) -> list[str]:
     named = ["right"] if any("right_share" in row for row in rows) else []
-    table = _table(["run", "a round", "over plain", "processor", "bytes passed", "rounds", *named])
+    table = _table(["run", "a round", "over plain, median of turns", "processor", "bytes passed", "rounds", *named])
     for row in rows:
         right = [f"{row['right_share']:.2%}" for _ in named]
         times = f"{row['times_plain']:.2f}" if "times_plain" in row else ""

@@ -82,19 +82,11 @@ def job(tmp_path, paillier_keys, request) -> Path:
 
 
 @pytest.fixture
-def channels(monkeypatch) -> list[SealedChannel]:
-    """Every sealed channel that a run opens."""
-    opened: list[SealedChannel] = []
-    begin = SealedChannel.__init__
-
-    def note(self, *arguments, **options):
-        begin(self, *arguments, **{**options, "counts_rounds": True})
-        opened.append(self)
-
-    monkeypatch.setattr(SealedChannel, "__init__", note)
-    # Waits are counted by step, and not by groups of steps.
-    monkeypatch.setattr(sealing, "group_of", lambda step: step)
-    return opened
+def channels(monkeypatch, opened_channels) -> list[SealedChannel]:
+    """Every sealed channel that a run opens; each counts by step, and not by groups of steps."""
+    for grouping in ("group_of", "group_over_rounds"):
+        monkeypatch.setattr(sealing, grouping, lambda step: step)
+    return opened_channels
 
 
 def counted(channels: list[SealedChannel], step: str) -> dict[str, RoleBytes]:
@@ -146,20 +138,12 @@ def test_bytes_are_those_that_a_run_counts(job, channels, tmp_path, request) -> 
 
 
 @pytest.mark.parametrize("job", [CASES["committee"][0], CASES["authority"][0]], indirect=True)
-def test_only_parties_count_rounds_apart(job, tmp_path, monkeypatch) -> None:
+def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None:
     """What one round's sum took is asked of a party, and of no other role."""
-    opened: list[SealedChannel] = []
-    begin = SealedChannel.open_session
-
-    def note(self, **options):
-        opened.append(self)
-        return begin(self, **options)
-
-    monkeypatch.setattr(SealedChannel, "open_session", note)
     summary = play(load_inputs(job), tmp_path / "runs")
     numbers = {
         channel.party: {step.split("/")[0] for _, step in channel.traffic if step.startswith("round-")}
-        for channel in opened
+        for channel in opened_channels
     }
     assert numbers["hub"] == numbers.get("notary", {"round-0"}) == {"round-0"}
     assert numbers["a"] == {"round-1", "round-2"}

@@ -95,7 +95,7 @@ def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
 
 @pytest.mark.sealed
 @pytest.mark.parametrize("protection", ["paillier", "lattice"])
-def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter, protection) -> None:
+def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter, protection, opened_channels) -> None:
     X, y = tumours
     made = VerticalLogisticRegression(**small_arbiter)
     if protection == "lattice":
@@ -111,6 +111,9 @@ def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter, protec
         assert min(parts.values()) >= 0
         assert sum(parts.values()) == pytest.approx(made.seconds_)
     assert {"encrypt", "products", "idle"} <= set(made.seconds_by_part_["insurer"])
+    # Nobody asks for one epoch's bytes: no count of any is kept.
+    epochs = {step.split("/")[0] for channel in opened_channels for _, step in channel.traffic if "epoch-" in step}
+    assert epochs == {"epoch-0"}
     made.predict(X)
     assert set(made.prediction_ledgers_) == {"bank", "insurer", "grocer"}
     assert {row.disclosure_class for row in made.prediction_ledgers_["bank"].learned} == {"ciphertext"}

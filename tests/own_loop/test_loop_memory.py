@@ -8,7 +8,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from hekat.channel import SealedChannel
 from hekat.own_loop.averaging import References
 from hekat.own_loop.selection import select_tensors
 from hekat.protocol.horizontal.training.clipping import clipped_counters, exponent_counters
@@ -69,21 +68,13 @@ def test_results_are_those_of_levels() -> None:
 
 
 @pytest.mark.sealed
-def test_an_aggregator_counts_many_rounds_in_the_memory_of_two(play_with, monkeypatch) -> None:
+def test_an_aggregator_counts_many_rounds_in_the_memory_of_two(play_with, opened_channels) -> None:
     """Of a hundred parties, counts by round would take it a hundred kilobytes a round."""
-    opened: list[SealedChannel] = []
-    open_session = SealedChannel.open_session
-
-    def note(self, **options):
-        opened.append(self)
-        return open_session(self, **options)
-
-    monkeypatch.setattr(SealedChannel, "open_session", note)
 
     def counts_after(rounds: int) -> int:
-        opened.clear()
+        opened_channels.clear()
         play_with(lambda party: [party.aggregate({"w": np.ones(3)}, weight=1) for _ in range(rounds)])
-        (aggregator,) = [channel for channel in opened if channel.party == "aggregator"]
+        (aggregator,) = [channel for channel in opened_channels if channel.party == "aggregator"]
         return len(aggregator.traffic)
 
     assert counts_after(6) == counts_after(2)

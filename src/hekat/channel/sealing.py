@@ -123,7 +123,7 @@ class SealedChannel:
         self._unread = {name: UnreadSteps(name) for name in self._others}
         self.traffic: dict[tuple[str, str], Traffic] = {}
         """By (peer, group of steps), as `group_of`, or as `group_over_rounds` where rounds are not told apart."""
-        self._counts_rounds = counts_rounds
+        self._group_of = group_of if counts_rounds else group_over_rounds
         self._measure = measure
         self._step, self._saved = BEFORE_FIRST_STEP, ""
         self._lost: dict[str, None] = {}
@@ -466,7 +466,7 @@ class SealedChannel:
         traffic.sent_bytes += len(data)
 
     def _traffic_of(self, peer: str, step: str) -> Traffic:
-        key = peer, group_of(step) if self._counts_rounds else group_over_rounds(step)
+        key = peer, self._group_of(step)
         if key not in self.traffic:
             self.traffic[key] = Traffic()
         return self.traffic[key]

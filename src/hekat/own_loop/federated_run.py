@@ -110,7 +110,7 @@ def federate(
         allow_two_parties: whether two parties may learn each other's update.
         folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`), upload numbers and costs.
             None keeps nothing; the ledgers lie in memory till the end then, which for a hundred rounds of three parties
-            takes 10 MB.
+            takes about 10 MB.
 
     Returns:
         Each party's result, who dropped out, and what it cost.

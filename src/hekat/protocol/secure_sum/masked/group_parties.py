@@ -156,7 +156,6 @@ class GroupParties:
         """`bound`: by group, the parties that members released for in earlier runs."""
         self._roster = roster
         self._bound = {group: frozenset(parties) for group, parties in bound.items()}
-        self._sets: dict[frozenset[str], frozenset[str]] = {}
 
     def begin(self, step: str, parties: Iterable[str]) -> None:
         """Go on only with those `parties` due to upload to which the step's group is bound."""
@@ -188,4 +187,5 @@ class GroupParties:
         """From now on the step's group has these parties; call it before members are asked to release."""
         bound = frozenset(parties)
         # Where no round has a sample, the same parties round after round: one set for all.
-        self._bound.setdefault(group_of(step), self._sets.setdefault(bound, bound))
+        last = next(reversed(self._bound.values()), None)
+        self._bound.setdefault(group_of(step), last if last == bound else bound)
