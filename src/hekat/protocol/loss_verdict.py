@@ -1,0 +1,71 @@
+"""Judges a series of training losses: still falling, settled, rising, or diverged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Course = Literal["too short", "falling", "settled", "rising", "diverged"]
+
+# The last quarter of the steps, one step at least, is what the fall is taken over: a run of twice the length gets twice
+# the time to show that it gains nothing more.
+_RECENT_SHARE = 0.25
+LEAST_FALL = 0.01
+"""The share of a loss below which a change counts as none: steps that lower a loss by more leave it still falling."""
+LEAST_RISE = 0.1
+"""The share of the best loss by which the last one lies above a loss that counts as rising."""
+DIVERGED_TIMES = 2.0
+"""A loss at this many times the one of the beginning counts as diverged: the model is worse than an untrained one."""
+
+
+@dataclass(frozen=True)
+class LossVerdict:
+    """What the losses of a training tell; all of them mean losses of a row, as the training minimises them.
+
+    `start` is the loss of the beginning, `best` the lowest, `last` the last; each NaN where there is none. `recent`
+    counts the last steps that `fall` is taken over; `fall` is the share of the loss before them by which they lowered
+    it, negative where it rose, 0 where there is nothing to compare.
+    """
+
+    course: Course
+    start: float
+    best: float
+    last: float
+    recent: int
+    fall: float
+
+
+def judge_losses(losses: Sequence[float], *, untrained: float | None = None) -> LossVerdict:
+    """The verdict on `losses`, one for each round or epoch in their order.
+
+    "diverged": a loss is not finite, or the last is DIVERGED_TIMES the loss of the beginning or more. "rising": the
+    last is LEAST_FALL above that loss, or LEAST_RISE above the best. "falling": the last quarter of the steps lowered
+    the loss by LEAST_FALL or more. "settled": none of these. "too short": fewer than two losses, and nothing to say by
+    `untrained`.
+
+    `untrained` is the loss of a model that was not trained, where that is known (the logarithm of the number of classes
+    for a classification): with it, training that is lost within the first step shows too.
+    """
+    known = [loss for loss in losses if math.isfinite(loss)]
+    start = min([known[0], *([] if untrained is None else [untrained])]) if known else math.nan
+    best, last = (min(known), losses[-1]) if known else (math.nan, losses[-1] if losses else math.nan)
+    recent = max(1, int(_RECENT_SHARE * len(losses)))
+    fall = 0.0
+    if len(known) == len(losses) > recent and losses[-1 - recent] > 0:
+        fall = (losses[-1 - recent] - last) / losses[-1 - recent]
+    course = _course(len(losses), is_finite=len(known) == len(losses), start=start, best=best, last=last, fall=fall)
+    if course in ("rising", "settled", "falling") and len(losses) < 2:
+        course = "rising" if untrained is not None and last > (1 + LEAST_FALL) * untrained else "too short"
+    return LossVerdict(course, start, best, last, recent, fall)
+
+
+def _course(count: int, *, is_finite: bool, start: float, best: float, last: float, fall: float) -> Course:
+    if not count:
+        return "too short"
+    if not is_finite or (start > 0 and last >= DIVERGED_TIMES * start):
+        return "diverged"
+    if last > start + LEAST_FALL * abs(start) or last > best + LEAST_RISE * abs(best):
+        return "rising"
+    return "falling" if fall >= LEAST_FALL else "settled"

@@ -1,0 +1,56 @@
+"""The verdict on a series of training losses."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hekat.protocol.loss_verdict import judge_losses
+
+LOG_2 = math.log(2)
+
+
+@pytest.mark.parametrize(
+    ("losses", "untrained", "course"),
+    [
+        ([], None, "too short"),
+        ([], LOG_2, "too short"),
+        ([0.5], None, "too short"),
+        ([0.6], LOG_2, "too short"),
+        ([0.8], LOG_2, "rising"),
+        ([1e9], LOG_2, "diverged"),
+        ([math.inf], None, "diverged"),
+        ([0.5, math.nan, 0.4], None, "diverged"),
+        ([0.7, 3.5e8, 2.9e8], None, "diverged"),
+        # Lost within the first step already: the series falls, and yet no model is there.
+        ([3e8, 2e8, 1e8], None, "falling"),
+        ([3e8, 2e8, 1e8], LOG_2, "diverged"),
+        ([0.5, 0.9], None, "rising"),
+        ([0.5, 1.0], None, "diverged"),
+        ([0.7, 0.3, 0.34], None, "rising"),
+        ([0.7, 0.3, 0.32], None, "settled"),
+        ([0.5, 0.4999], None, "settled"),
+        ([0.5, 0.5], None, "settled"),
+        ([0.0, 0.0], None, "settled"),
+        ([0.5, 0.45], None, "falling"),
+        # Each step lowers the loss by 0.4 %, the last five of twenty by 2 %.
+        ([0.6 * 0.996**step for step in range(20)], None, "falling"),
+        ([0.4 + 0.3 * 0.5**step for step in range(20)], None, "settled"),
+        # A loss may lie below 0, with a penalty that rewards: nothing is divided by it.
+        ([-0.1, -0.2], None, "settled"),
+    ],
+)
+def test_the_course_of_losses(losses, untrained, course) -> None:
+    assert judge_losses(losses, untrained=untrained).course == course
+
+
+def test_what_the_verdict_says_of_the_losses() -> None:
+    found = judge_losses([0.8, 0.5, 0.4, 0.3, 0.25, 0.24, 0.22, 0.2])
+    assert (found.start, found.best, found.last, found.recent) == (0.8, 0.2, 0.2, 2)
+    assert found.fall == pytest.approx(1 - 0.2 / 0.24)
+
+
+def test_the_loss_of_an_untrained_model_is_the_beginning_where_it_is_lower() -> None:
+    assert judge_losses([3.0, 0.5], untrained=LOG_2).start == LOG_2
+    assert judge_losses([0.6, 0.5], untrained=LOG_2).start == 0.6
