@@ -13,13 +13,32 @@ from hekat.estimator.party_tables import labels_for, read_parties
 X = np.arange(24.0).reshape(4, 6) ** 2
 
 
+class Column:
+    """One column of a Frame."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.dtype, self._values = values.dtype, values
+
+    def to_numpy(self) -> np.ndarray:
+        return self._values
+
+
 class Frame:
-    """What of a data frame is used: names of columns and `to_numpy`."""
+    """What of a data frame is used: names of columns, the columns by name, and `to_numpy`."""
 
     columns = ("age", "income", "claims", "premium", "debt", "years")
 
+    def __init__(self, columns: tuple[str, ...] = columns) -> None:
+        self.columns = columns
+
+    def __getitem__(self, names: str | list[str]) -> Column | Frame:
+        return Column(X[:, Frame.columns.index(names)]) if isinstance(names, str) else Frame(tuple(names))
+
     def to_numpy(self) -> np.ndarray:
-        return X
+        return X[:, [Frame.columns.index(name) for name in self.columns]]
+
+    def __len__(self) -> int:
+        return len(X)
 
 
 def dense(table: Table) -> np.ndarray:
@@ -60,10 +79,9 @@ def test_one_column_is_a_position_of_any_whole_type() -> None:
         assert contents(tables)["insurer"] == (X[:, [3]].tolist(), ("x3",))
 
 
-def test_a_name_that_two_columns_have_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(Frame, "columns", ("age", "age", *Frame.columns[2:]))
+def test_a_name_that_two_columns_have_is_refused() -> None:
     with pytest.raises(InputError, match=r"column of bank cannot be told by its name.*'age'"):
-        read_parties(Frame(), {"bank": ["age"], "insurer": ["years"]}, None)
+        read_parties(Frame(("age", "age", *Frame.columns[2:])), {"bank": ["age"], "insurer": ["years"]}, None)
 
 
 def test_arrays_by_party_come_with_the_guest_first() -> None:

@@ -85,7 +85,10 @@ def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
     settings = made._intersection(tables)
     assert settings is not None
     assert (settings.kind, settings.guest, settings.hosts) == ("rsa_blind", "bank", ("insurer",))
-    assert made.set_params(intersection=None)._intersection(tables) is None
+    common = find_common_rows(tables).tables
+    assert made.set_params(intersection=None)._intersection(common) is None
+    with pytest.raises(InputError, match=r"rows of bank and insurer have different ids.*leave intersection"):
+        made._intersection(tables)
     with pytest.raises(InputError, match=r"setting intersection\.kind refused"):
         VerticalLogisticRegression(intersection="rsa").fit(tables)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
+from hekat.estimator.data_frames import IdName
 from hekat.estimator.party_tables import check_ids, read_parties
 from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
@@ -48,9 +50,10 @@ class CommonRows:
 
 
 def find_common_rows(
-    tables: Mapping[str, Table],
+    tables: Mapping[str, Any],
     *,
     guest: str | None = None,
+    id: IdName = None,
     intersection: str = "ecdh",
     timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> CommonRows:
@@ -60,8 +63,9 @@ def find_common_rows(
     learns which of its own rows are common to all.
 
     Args:
-        tables: Each party's table, with ids.
+        tables: Each party's Table with ids, or its data frame where `id` is set.
         guest: The party that compares; None: the first one.
+        id: The column of every data frame with the ids, or `{party: column}`; `"index"`: the frames' index.
         intersection: `"ecdh"` or `"rsa_blind"`.
         timeout_s: How long a party waits for one message, in seconds.
 
@@ -83,14 +87,16 @@ def find_common_rows(
         >>> len(found.tables["bank"])
         2
     """
-    parties = read_parties(tables, None, guest)
+    parties = read_parties(tables, None, guest, id)
     check_ids(parties.values())
     names = tuple(parties)
     settings = IntersectionSettings(names[0], names[1:], kind=intersection)
     roles = {name: partial(_role, parties[name], settings) for name in names}
     played = play_roles(roles, "psi", settings, timeout_s)
     rows = played.results
-    return CommonRows({name: tables[name].take(rows[name]) for name in names}, rows, played.audits)
+    # A Table as it was given still has its labels.
+    given = {name: tables[name] if isinstance(tables[name], Table) else parties[name] for name in names}
+    return CommonRows({name: table.take(rows[name]) for name, table in given.items()}, rows, played.audits)
 
 
 def _role(table: Table, settings: IntersectionSettings, channel: RecordedChannel, stopwatch: Stopwatch) -> Rows:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from sklearn.base import BaseEstimator
 
 from hekat.data import Table
-from hekat.errors import JobError
+from hekat.errors import InputError, JobError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
+from hekat.estimator.data_frames import IdName
 from hekat.estimator.party_tables import Columns, check_ids
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -26,6 +27,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
     Args:
         columns: Who holds which columns, where X is one array: `{party: slice, positions, mask or names}`.
         guest: The party with the labels; None: the first one named.
+        id: The column of every party's data frame that says which record a row is, or `{party: column}`; `"index"`: the
+            frames' index. Common rows are then found by intersection. None: rows align, or Tables have ids.
         arbiter: A role without rows that opens masked gradients: form `"arbiter"`, any number of hosts.
         form: `"arbiter"` or `"shared_weights"`; None: the first where an arbiter is named, else the second, which is
             for one host.
@@ -65,6 +68,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         *,
         columns: Columns | None = None,
         guest: str | None = None,
+        id: IdName = None,
         arbiter: str | None = None,
         form: Form | None = None,
         protection: Protection = "paillier",
@@ -96,6 +100,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.columns = columns
         self.guest = guest
+        self.id = id
         self.arbiter = arbiter
         self.form = form
         self.protection = protection
@@ -192,9 +197,26 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
     def _intersection_of(self, parties: tuple[str, ...], tables: Iterable[Table]) -> IntersectionSettings | None:
         """How `parties` find common rows; `tables` are those that lie here. Raises InputError for one without ids."""
         if self.intersection is None:
+            _check_same_ids(tables)
             return None
         check_ids(tables)
         return IntersectionSettings(parties[0], parties[1:], kind=self.intersection)
 
     def _key_of(self, name: str) -> KeyPair | None:
         return None if self.keys is None else self.keys.get(name)
+
+
+def _check_same_ids(tables: Iterable[Table]) -> None:
+    """Raise InputError where tables that lie here have ids, and not the same ones row by row."""
+    held = [table for table in tables if table.ids is not None]
+    for table in held[1:]:
+        first = held[0]
+        assert first.ids is not None
+        assert table.ids is not None
+        if first.ids.to_rows() != table.ids.to_rows():
+            raise InputError(
+                f"rows of {first.name} and {table.name} have different ids",
+                expected="the same ids in the same order, for intersection=None",
+                got="other ids, or another order",
+                cure="leave intersection at its default: common rows are then found by their ids",
+            )

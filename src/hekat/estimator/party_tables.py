@@ -12,21 +12,34 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.errors import InputError
+from hekat.estimator.data_frames import (
+    IdName,
+    align_labels,
+    check_same_index,
+    column_names,
+    id_name_at,
+    is_frame,
+    numbers_of,
+    take_ids,
+)
 
 Columns = Mapping[str, Any]
 """The columns of each party, by party: a slice, positions, a mask, or names where the array has them."""
 
 
-def read_parties(X: Any, columns: Columns | None, guest: str | None) -> dict[str, Table]:
+def read_parties(X: Any, columns: Columns | None, guest: str | None, id_name: IdName = None) -> dict[str, Table]:
     """Make each party's table without labels, the guest's first; `guest` None takes the first party.
 
-    `X` is {party: array, data frame or Table}, or one array or data frame that `columns` cuts. Raises InputError for
-    anything else, for different numbers of rows (Tables with ids may differ), and for an unknown guest.
+    `X` is {party: array, data frame or Table}, or one array or data frame that `columns` cuts; `id_name` says which
+    column of data frames has ids. Raises InputError for anything else, for different numbers of rows (tables with ids
+    may differ), for data frames without ids whose indexes differ, and for an unknown guest.
     """
-    given = X if isinstance(X, Mapping) else _cut(X, columns)
+    given = X if isinstance(X, Mapping) else _cut(X, columns, id_name)
     if not given:
         raise _refusal("X names no party", "{party: its columns}", "an empty mapping")
-    tables = {str(name): as_table(values, str(name)) for name, values in given.items()}
+    if id_name is None:
+        check_same_index({str(name): values for name, values in given.items()})
+    tables = {str(name): as_table(values, str(name), id_name) for name, values in given.items()}
     guest = next(iter(tables)) if guest is None else guest
     if guest not in tables:
         raise _refusal("the guest is not among the parties", repr(guest), ", ".join(map(repr, tables)))
@@ -36,17 +49,22 @@ def read_parties(X: Any, columns: Columns | None, guest: str | None) -> dict[str
     return tables
 
 
-def as_table(values: Any, name: str) -> Table:
-    """Make one party's Table without labels from an array, sparse matrix, data frame or Table. Raises InputError."""
+def as_table(values: Any, name: str, id_name: IdName = None) -> Table:
+    """Make one party's Table without labels from an array, sparse matrix, data frame or Table; a Table has its own ids.
+
+    Raises InputError.
+    """
     if isinstance(values, Table):
         return replace(values, labels=None)
-    array = _content(values)
+    column = id_name_at(name, id_name)
+    ids, values = (None, values) if column is None else take_ids(values, name, column)
+    array = _content(values, name)
     if getattr(array, "ndim", 0) != 2:
         raise _refusal(
             f"columns of {name} are no table", "an array (rows, columns)", f"shape {getattr(array, 'shape', '()')}"
         )
     names = _names_of(values) or tuple(f"x{number}" for number in range(array.shape[1]))
-    return Table(array, None, names, name)
+    return Table(array, None, names, name, ids)
 
 
 def check_ids(tables: Iterable[Table]) -> None:
@@ -57,8 +75,8 @@ def check_ids(tables: Iterable[Table]) -> None:
                 f"{table.name} has no ids to find common rows by",
                 expected="an id for each row",
                 got="none",
-                cure="give a hekat.data.Table with ids; or intersection=None where rows are already of the same "
-                "records, row by row",
+                cure="name the id column of its data frame: id='COLUMN', or give a hekat.data.Table with ids; or "
+                "intersection=None where rows are already of the same records, row by row",
             )
 
 
@@ -80,7 +98,7 @@ def labels_for(X: Any, y: Any, guest: str, row_count: int) -> npt.NDArray[Any]:
         raise _refusal(
             "labels are needed once", "y, or labels in the guest's Table", "both" if held else "neither of them"
         )
-    labels = _tables_in(X)[guest].labels if y is None else np.asarray(y)
+    labels = _tables_in(X)[guest].labels if y is None else np.asarray(align_labels(y, _rows_of(X, guest), guest))
     assert labels is not None
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -89,11 +107,17 @@ def labels_for(X: Any, y: Any, guest: str, row_count: int) -> npt.NDArray[Any]:
     return labels
 
 
+def _rows_of(X: Any, guest: str) -> Any:
+    """What was given as the guest's rows; X itself where it is cut by columns."""
+    return {str(name): values for name, values in X.items()}.get(guest) if isinstance(X, Mapping) else X
+
+
 def _tables_in(X: Any) -> dict[str, Table]:
     return {str(name): one for name, one in X.items() if isinstance(one, Table)} if isinstance(X, Mapping) else {}
 
 
-def _cut(X: Any, columns: Columns | None) -> dict[str, Table]:
+def _cut(X: Any, columns: Columns | None, id_name: IdName) -> dict[str, Table]:
+    """The parties' tables from one array or data frame, whose rows are of the same records at all of them."""
     if columns is None:
         raise InputError(
             "one array for several parties, and no word on who holds which columns",
@@ -101,8 +125,16 @@ def _cut(X: Any, columns: Columns | None) -> dict[str, Table]:
             got=type(X).__name__,
             cure="say columns={'bank': slice(0, 13), 'insurer': slice(13, 23)} when the estimator is made",
         )
-    array = _content(X)
-    if getattr(array, "ndim", 0) != 2:
+    if id_name is not None:
+        raise InputError(
+            "the parameter id belongs to a table for each party",
+            expected="{party: its data frame}",
+            got="one array or data frame, whose rows are of the same records at all parties",
+            cure="leave id out, and name the columns that are features in the parameter columns; or give each party's "
+            "data frame",
+        )
+    array = X if is_frame(X) else _content(X, "X")
+    if not is_frame(X) and getattr(array, "ndim", 0) != 2:
         raise _refusal("X is no table", "an array (rows, columns)", f"shape {getattr(array, 'shape', '()')}")
     names = _names_of(X) or tuple(f"x{number}" for number in range(array.shape[1]))
     rows = array.tocsc() if hasattr(array, "tocsc") else array
@@ -114,7 +146,11 @@ def _cut(X: Any, columns: Columns | None) -> dict[str, Table]:
         if twice or len(set(positions)) != len(positions):
             raise _refusal("a column is given out twice", "each column at one party", f"one that repeats at {party!r}")
         holder |= dict.fromkeys(positions, party)
-        tables[party] = Table(rows[:, positions], None, tuple(names[position] for position in positions), party)
+        if is_frame(X):
+            part = numbers_of(X[[X.columns[position] for position in positions]], party)
+        else:
+            part = rows[:, positions]
+        tables[party] = Table(part, None, tuple(names[position] for position in positions), party)
     return tables
 
 
@@ -144,20 +180,21 @@ def _check_aligned(tables: Mapping[str, Table]) -> None:
     if len(set(counts.values())) > 1:
         raise InputError(
             "parties do not have the same rows",
-            expected="as many rows at each, row by row of the same records; or Tables with ids",
+            expected="as many rows at each, row by row of the same records; or tables with ids",
             got=", ".join(f"{name}: {count}" for name, count in counts.items()),
-            cure="give each party's rows as a hekat.data.Table with ids: common rows are then found by intersection",
+            cure="name the id column of data frames: id='COLUMN', or give a hekat.data.Table with ids: common rows are "
+            "then found by intersection",
         )
 
 
-def _content(values: Any) -> Any:
+def _content(values: Any, name: str) -> Any:
     if hasattr(values, "tocsr"):
         return values
-    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    return numbers_of(values, name) if is_frame(values) else np.asarray(values)
 
 
 def _names_of(values: Any) -> tuple[str, ...] | None:
-    return tuple(str(name) for name in values.columns) if hasattr(values, "columns") else None
+    return column_names(values) if is_frame(values) else None
 
 
 def _refusal(what: str, expected: str, got: str) -> InputError:

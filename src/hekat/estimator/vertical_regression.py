@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hekat.data import Table
 from hekat.errors import InputError
+from hekat.estimator.data_frames import IdName
+from hekat.estimator.id_like import refuse_id_like
 from hekat.estimator.parameters import VerticalParameters
 from hekat.estimator.party_roles import PartyScores, PredictionRole, TrainingRole
 from hekat.estimator.party_tables import as_table, labels_for, read_parties
@@ -39,22 +41,26 @@ class VerticalRegression(VerticalParameters, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train: this process plays every role, through sealed channels, as on machines of their own.
 
-        Tables with ids meet in a set intersection first; rows without ids are taken as aligned.
+        Tables with ids, and data frames where the parameter `id` is set, meet in a set intersection first; rows without
+        ids are taken as aligned.
 
         Args:
             X: `{party: array, data frame or hekat.data.Table}`, or one array that the parameter `columns` cuts.
-            y: The guest's labels, one for each of its rows; None: those in its Table.
+            y: The guest's labels, one for each of its rows; None: those in its Table. A pandas series is put into the
+                order of the guest's data frame by its index.
 
         Returns:
             The fitted estimator itself.
 
         Raises:
-            InputError: tables, labels or ids that cannot be used.
+            InputError: tables, labels or ids that cannot be used; data frames with different indexes where `id` is not
+                set; a column that is an id.
             JobError: parameters that cannot be used.
             PolicyError: gradients would tell what others hold (form `"arbiter"`).
             PartyStoppedError: a role failed for another reason.
         """
-        tables = read_parties(X, self.columns, self.guest)
+        tables = read_parties(X, self.columns, self.guest, self.id)
+        refuse_id_like(tables)
         guest = next(iter(tables))
         labels, names, classes = self._read_labels(labels_for(X, y, guest, len(tables[guest])))
         tables[guest] = replace(tables[guest], labels=labels)
@@ -98,7 +104,7 @@ class VerticalRegression(VerticalParameters, ABC):
                 got=str(np.shape(X)[1]),
                 cure="give the same columns in the same order",
             )
-        tables = read_parties(X, self.columns, part.guest)
+        tables = read_parties(X, self.columns, part.guest, self.id)
         if set(tables) != {part.guest, *part.hosts} or set(self.parts_) != set(tables):
             raise InputError(
                 "a joint prediction needs every party",
@@ -151,7 +157,9 @@ class VerticalRegression(VerticalParameters, ABC):
             raise InputError("no guest is named", expected="the parameter guest", got="None", cure="set guest")
         hosts = [name for name in channel.parties if name not in (self.guest, self.arbiter)]
         settings = self._settings((self.guest, *hosts), None if classes is None else tuple(classes))
-        own = None if channel.party == self.arbiter else _own_table(table, channel.party)
+        own = None if channel.party == self.arbiter else _own_table(table, channel.party, self.id)
+        if own is not None:
+            refuse_id_like({channel.party: own})
         losses: list[float | None] = []
         role = TrainingRole(
             settings,
@@ -185,7 +193,7 @@ class VerticalRegression(VerticalParameters, ABC):
         check_is_fitted(self, "parts_")
         part = self.parts_[channel.party]
         settings = self._prediction_settings(part)
-        own = _own_table(table, channel.party)
+        own = _own_table(table, channel.party, self.id)
         intersection = self._intersection_of(settings.parties, [own])
         count = partial(self._count_predictions, channel.party)
         role = PredictionRole(settings, part, own, intersection, self._key_of(channel.party), count)
@@ -218,9 +226,9 @@ class VerticalRegression(VerticalParameters, ABC):
         self.n_iter_: int = len(losses)
 
 
-def _own_table(values: Any, name: str) -> Table:
+def _own_table(values: Any, name: str, id_name: IdName) -> Table:
     """A party's own table, with its labels where there are any."""
-    return values if isinstance(values, Table) else as_table(values, name)
+    return values if isinstance(values, Table) else as_table(values, name, id_name)
 
 
 def _in_guest_order(scores: FloatArray, rows: npt.NDArray[np.int64] | None, row_count: int) -> FloatArray:
