@@ -24,8 +24,8 @@ _ID_NAME: Final = re.compile(r"(?i:(^|.*[_\-. ])(id|ids|uuid|guid)|(id|uuid|guid
 def refuse_id_like(tables: Mapping[str, Table]) -> None:
     """Raise InputError where a column is an id, by name and values, or by the same values at two parties.
 
-    An id by its name has whole numbers, and at least nine of ten of them differ. Without such a name, two parties' columns
-    of such numbers are ids where nine of ten numbers of one are in the other.
+    An id by its name has whole numbers, and at least nine of ten of them differ. Without such a name, two parties'
+    columns of such numbers are ids where nine of ten numbers of one are in the other.
     """
     seen: dict[tuple[str, str], FloatArray] = {}
     for party, table in tables.items():
