@@ -22,6 +22,7 @@ from hekat.data.load import SOURCE_KINDS, load_table, load_vertical_table, named
 from hekat.data.load_ids import load_ids
 from hekat.data.sources.csv_dialect import DECIMALS, SEPARATORS, CsvDialect
 from hekat.data.sources.csv_file import load_csv
+from hekat.data.sources.dataframe import FrameColumns, is_dataframe, read_dataframe, table_from_dataframe
 from hekat.data.sources.libsvm_file import load_libsvm
 from hekat.data.sources.npy_file import load_npy
 from hekat.data.sources.npz_file import load_npz
@@ -38,6 +39,7 @@ __all__ = [
     "ColumnSpecs",
     "CsvDialect",
     "Features",
+    "FrameColumns",
     "IdKind",
     "Ids",
     "Table",
@@ -56,6 +58,7 @@ __all__ = [
     "has_one_class",
     "hold_out_rows",
     "id_column_names",
+    "is_dataframe",
     "is_dense",
     "load_csv",
     "load_ids",
@@ -68,5 +71,7 @@ __all__ = [
     "load_vertical_table",
     "make_ids",
     "named_columns",
+    "read_dataframe",
     "schema_digest",
+    "table_from_dataframe",
 ]

@@ -19,7 +19,7 @@ class ChosenColumns:
     ids: tuple[str, ...]
 
 
-def check_names_differ(path: Path, names: Sequence[str], *, place: str, empty: str, cure: str) -> None:
+def check_names_differ(path: Path | str, names: Sequence[str], *, place: str, empty: str, cure: str) -> None:
     """Raise InputError at the first name that is empty or there before; `place` follows its column's number."""
     seen: set[str] = set()
     for number, name in enumerate(names, start=1):
@@ -34,7 +34,7 @@ def check_names_differ(path: Path, names: Sequence[str], *, place: str, empty: s
 
 
 def choose_columns(
-    path: Path, names: Sequence[str], *, label: str | None, id: str | Sequence[str] | None, ignore: Sequence[str]
+    path: Path | str, names: Sequence[str], *, label: str | None, id: str | Sequence[str] | None, ignore: Sequence[str]
 ) -> ChosenColumns:
     """The choice that the site file's options make among `names`. Raises InputError with the name that was meant."""
     ids = id_column_names(id)
@@ -65,7 +65,7 @@ def choose_columns(
     return ChosenColumns(features, label, ids)
 
 
-def choose_id_columns(path: Path, names: Sequence[str], id: str | Sequence[str]) -> ChosenColumns:
+def choose_id_columns(path: Path | str, names: Sequence[str], id: str | Sequence[str]) -> ChosenColumns:
     """The columns of ids alone among `names`; the others may hold anything. Raises InputError."""
     ids = id_column_names(id)
     for name in ids:
@@ -104,7 +104,7 @@ def id_column_names(id: str | Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def _no_such_column(path: Path, role: str, name: str, names: Sequence[str]) -> InputError:
+def _no_such_column(path: Path | str, role: str, name: str, names: Sequence[str]) -> InputError:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     return InputError(
