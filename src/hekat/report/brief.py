@@ -46,6 +46,7 @@ _ROUTINE = (
     "the guest learned each epoch's mean square",
     "the job names no party keys",
     "the loss is the second-order Taylor form",
+    "the model was trained on all rows that the metrics are of",
     "the plain comparison sent updates",
     "the rows of all parties were put together",
     "what is shown at other bits per value",

@@ -13,6 +13,7 @@ from hekat.errors import BoundError, InputError, PartyStoppedError
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
+from hekat.report import verdict
 from hekat.run.vertical_linear.part_file import load_parts
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
 
@@ -229,3 +230,25 @@ def test_a_gradient_beyond_its_bound_stops_the_run(firms, monkeypatch) -> None:
     with pytest.raises(PartyStoppedError) as caught:
         run(firms, firms.ARBITER + firms.WAIVER + "[checks]\nexactness = true\n", arbiter='"auditor"')
     assert isinstance(caught.value.__cause__, BoundError)
+
+
+def test_metrics_on_the_training_rows_are_named_as_such(firms) -> None:
+    found = run(firms, COMPARED, test_data='"clients"').summary
+    assert found["test_rows_trained_on"] == found["test_rows"] == found["intersection"]["common"]
+    assert any("measured on the training rows" in note for note in found["notes"])
+    assert f"{found['test_rows']} training rows" in verdict(found)
+
+
+def test_test_rows_that_are_training_rows_are_found_under_another_name(firms) -> None:
+    """Forty new people, and the first training rows of every party again."""
+    for party in firms.names:
+        trained = (firms.folder / f"{party}-clients.csv").read_text().splitlines()[1:]
+        new = (firms.folder / f"{party}-clients-test.csv").read_text().splitlines()
+        (firms.folder / f"{party}-clients-test.csv").write_text(
+            "\n".join([new[0], *(f"q{row[1:]}" for row in new[1:]), *trained])
+        )
+    found = run(firms, test_data='"clients-test"').summary
+    assert found["test_rows_trained_on"] == found["intersection"]["common"] < found["test_rows"]
+    firms.write_table("bank", 40, data="clients-test", seed=4)
+    firms.write_table("insurer", 40, data="clients-test", seed=4)
+    assert run(firms, test_data='"clients-test"').summary["test_rows_trained_on"] == 0

@@ -190,7 +190,8 @@ def _check_test_scores(job: VerticalJob) -> None:
             "a comparison with centralised training needs rows to compare scores on",
             expected="test_data, a name under which every party has rows",
             got="no such line",
-            cure="add test_data (the training data's own name will do), or set compare.centralised = false",
+            cure="add test_data, rows that training does not see (on the training rows' own name a comparison says "
+            "nothing of new rows), or set compare.centralised = false",
         )
     if job.test_data is not None and job.settings.guest not in job.prediction.receivers:
         raise JobError(

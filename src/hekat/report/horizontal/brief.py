@@ -19,6 +19,7 @@ from hekat.report.horizontal.dropouts import dropout_headline, sample_sentences
 from hekat.report.horizontal.findings import clipping_sentence, exactness_sentences, is_encrypted, verdict
 from hekat.report.horizontal.precision_sweep import precision_sentence
 from hekat.report.horizontal.validation_tables import validation_sentence
+from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import (
     capitalise,
     format_byte_count,
@@ -52,6 +53,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
     not_compared, left = _not_compared(summary, [caveat for caveat in summary["notes"] if caveat != trust])
     warnings = (
         dropout_headline(summary),
+        training_rows_warning(summary),
         _beyond_bound(summary),
         _clipped(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
@@ -65,10 +67,9 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
 
 def _table(summary: Mapping[str, Any]) -> Table | None:
     """Metrics on the common test set, or without one on held-out rows."""
-    results, rows = summary["results"], summary["test_rows"]
+    results = summary["results"]
     if any(result["metrics"] for result in results):
-        where = "the common test set" if rows is None else f"{format_count(rows)} common test rows"
-        return brief_table(results, f"Measured on {where}.")
+        return brief_table(results, measured_note(summary, unknown="the common test set"))
     held_out = [
         {**result, "metrics": {name: found[name] for name in METRIC_ORDER if name in found}}
         for result in results

@@ -8,6 +8,7 @@ from typing import Any
 from hekat.report.brief import RECOMMENDED_KEY_BITS
 from hekat.report.horizontal.byte_text import fills_partly
 from hekat.report.how_played import is_of_one_role
+from hekat.report.measured_rows import SAYS_NOTHING, are_training_rows, rows_in_words
 from hekat.report.number_text import (
     count_in_words,
     describe_metric,
@@ -51,9 +52,10 @@ def verdict(summary: Mapping[str, Any]) -> str:
     name = next((name for name in names if name in main["metrics"]), None)
     if name is None:
         return f"{who} trained one model {how}{_without_test_rows(summary)}"
-    quality = _quality(name, main["metrics"][name], _test_rows(summary))
+    quality = _quality(name, main["metrics"][name], rows_in_words(summary, unknown="the common test set"))
     found = "; ".join([", ".join([quality, *_beside_plain(summary, name)]), *_beside_alone(summary, name)])
-    return f"{who} trained one model {how}: it {found}."
+    told = f" Measured on the rows it was trained on, {SAYS_NOTHING}." if are_training_rows(summary) else ""
+    return f"{who} trained one model {how}: it {found}.{told}"
 
 
 def key_warning(summary: Mapping[str, Any]) -> str | None:
@@ -92,7 +94,7 @@ def difference_sentences(summary: Mapping[str, Any]) -> list[str]:
 def granularity_sentence(summary: Mapping[str, Any]) -> str | None:
     """What one test row is worth, so that nobody reads much into a small difference."""
     rows = summary["test_rows"]
-    if not rows or "accuracy" not in metric_names(summary):
+    if not rows or "accuracy" not in metric_names(summary) or are_training_rows(summary):
         return None
     return (
         f"One test row more or less right is {format_number(100 / rows)} points of accuracy: "
@@ -189,11 +191,6 @@ def _without_test_rows(summary: Mapping[str, Any]) -> str:
         return f". {_loss_sentence(summary)}"
     rows = f"{format_count(validation['rows'])} {pluralise(validation['rows'], 'row')} that the parties held out"
     return f": it {_quality(name, validation[name], rows)}; there was no common test set."
-
-
-def _test_rows(summary: Mapping[str, Any]) -> str:
-    rows = summary["test_rows"]
-    return "the common test set" if rows is None else f"{format_count(rows)} test {pluralise(rows, 'row')}"
 
 
 def _quality(name: str, value: float, rows: str) -> str:

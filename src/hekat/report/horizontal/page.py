@@ -18,6 +18,7 @@ from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_tim
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
 from hekat.report.horizontal.tables import party_table, result_table, role_byte_table, role_time_table, time_table
 from hekat.report.horizontal.validation_tables import validation_round_table, validation_sentence, validation_table
+from hekat.report.measured_rows import training_rows_warning
 from hekat.report.page.html_table import table_html
 from hekat.report.page.parts import (
     caveats_html,
@@ -139,7 +140,7 @@ def _head(summary: Mapping[str, Any], title: str) -> str:
         findings.verdict(summary),
         horizontal_brief(summary),
         alarm=None if findings.is_encrypted(summary) else alarm,
-        cautions=(dropout_headline(summary), findings.key_warning(summary)),
+        cautions=(dropout_headline(summary), training_rows_warning(summary), findings.key_warning(summary)),
     )
 
 

@@ -9,6 +9,7 @@ from hekat.report.horizontal.findings import is_encrypted
 from hekat.report.horizontal.steps import step_names
 from hekat.report.horizontal.tables import seconds_of
 from hekat.report.horizontal.validation_tables import validation_points
+from hekat.report.measured_rows import are_training_rows, rows_name
 from hekat.report.number_text import describe_metric, format_byte_count, format_number, format_seconds
 from hekat.report.page import svg
 from hekat.report.page.drawing import (
@@ -70,7 +71,8 @@ def plot_results(summary: Mapping[str, Any]) -> str | None:
     spread_panels(figure)
     panels[0].set_yticks(range(len(labels)), labels)
     panels[0].set_ylim(len(labels) - 0.5, -0.5)
-    draw_title(figure, "How good each model is on the common test set")
+    rows = "training rows" if are_training_rows(summary) else "common test set"
+    draw_title(figure, f"How good each model is on the {rows}")
     kinds = [kind for kind in _KINDS if any(result["kind"] == kind for result in results)]
     draw_legend(figure, [(_KINDS[kind][0], _KINDS[kind][1], "none", _KINDS[kind][2]) for kind in kinds])
     return svg.to_inline_svg(figure, "results", "Dot plot of the metrics in the table of results")
@@ -96,7 +98,7 @@ def plot_convergence(summary: Mapping[str, Any]) -> str | None:
             for kind, made in rounds.items()
         }
         _draw_rounds(panels[1], points)
-        panels[1].set_ylabel(f"test {describe_metric(name).title} ({unit})")
+        panels[1].set_ylabel(f"{rows_name(summary)} {describe_metric(name).title} ({unit})")
         panels[1].set_xlabel("round (model at its end)")
     if any(validated.values()):
         _draw_rounds(panels[-1], validated)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hekat.report.measured_rows import are_training_rows
 from hekat.report.number_text import (
     describe_metric,
     format_byte_count,
@@ -53,7 +54,11 @@ def plain_value(summary: Mapping[str, Any]) -> float | None:
 def metric_words(summary: Mapping[str, Any]) -> tuple[str, str]:
     """(metric, where it was measured), for people: "accuracy", "on the common test set"."""
     place, name = compared_metric(summary)
-    return (describe_metric(name).title if place else "training loss"), _WHERE[place]
+    return (describe_metric(name).title if place else "training loss"), _where(summary, place)
+
+
+def _where(summary: Mapping[str, Any], place: str) -> str:
+    return "on the training rows" if place == "metrics" and are_training_rows(summary) else _WHERE[place]
 
 
 def precision_table(summary: Mapping[str, Any]) -> Table | None:

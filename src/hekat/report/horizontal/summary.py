@@ -140,6 +140,7 @@ _SUMMARY: Final = shape.record(
     {
         **SUMMARY_HEAD_MORE,
         "compared_bits": shape.list_of(_COMPARED),
+        "test_rows_trained_on": shape.count,
         "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
         "lost": shape.list_of(_LOSS),
         "included": shape.list_of(_INCLUDED),

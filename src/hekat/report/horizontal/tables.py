@@ -8,6 +8,7 @@ from typing import Any
 from hekat.report.horizontal.dropouts import dropout_rounds
 from hekat.report.horizontal.steps import explain_step, step_names
 from hekat.report.how_played import clock_sentence
+from hekat.report.measured_rows import measured_note, measured_title
 from hekat.report.number_text import (
     describe_metric,
     format_byte_count,
@@ -34,15 +35,10 @@ def result_table(summary: Mapping[str, Any]) -> Table:
     if not names:
         note = "No metric was measured: the job names no common test set."
     else:
-        rows_text = (
-            "the common test set"
-            if summary["test_rows"] is None
-            else f"{format_count(summary['test_rows'])} common test rows"
-        )
-        note = f"Measured on {rows_text}."
+        note = measured_note(summary, unknown="the common test set")
         note += " Marked: the best of each column." if marked else ""
     return Table(
-        "Each model on the common test set",
+        measured_title(summary, "Each model on the common test set"),
         ("model", *map(metric_title, names)),
         tuple(rows),
         note,

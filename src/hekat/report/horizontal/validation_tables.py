@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hekat.report.measured_rows import rows_name
 from hekat.report.number_text import describe_metric, format_count, format_metric, format_number
 from hekat.report.table import METRIC_ORDER, Table, metric_title
 
@@ -63,7 +64,7 @@ def validation_round_table(summary: Mapping[str, Any]) -> Table | None:
         (
             "round",
             *(f"held-out {describe_metric(name).title}" for name in names),
-            *(f"test {describe_metric(name).title}" for name in test_names),
+            *(f"{rows_name(summary)} {describe_metric(name).title}" for name in test_names),
         ),
         tuple(
             (number, *(_cell(held_out, name) for name in names), *(_cell(metrics, name) for name in test_names))

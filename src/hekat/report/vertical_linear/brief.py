@@ -14,6 +14,7 @@ from hekat.report.brief import (
     short_key_warning,
     unusual_caveats,
 )
+from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import format_count, format_seconds
 from hekat.report.vertical_linear.findings import (
     exactness_sentences,
@@ -32,8 +33,7 @@ _ARBITER = " holds the key and sees masked gradients only"
 
 def vertical_brief(summary: Mapping[str, Any]) -> Brief:
     """What a vertical regression prints unasked."""
-    rows = summary["test_rows"]
-    note = "" if rows is None else f"Measured on {format_count(rows)} common test rows."
+    note = "" if summary["test_rows"] is None else measured_note(summary)
     facts = (
         ("result", " ".join([verdict(summary), *start_sentences(summary), *score_sentences(summary)])),
         ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
@@ -43,6 +43,7 @@ def vertical_brief(summary: Mapping[str, Any]) -> Brief:
     )
     warnings = (
         *leak_cautions(summary),
+        training_rows_warning(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
         loss_sentence(summary),
     )

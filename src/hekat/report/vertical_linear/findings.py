@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.report.brief import RECOMMENDED_KEY_BITS
+from hekat.report.measured_rows import SAYS_NOTHING, are_training_rows, rows_in_words, training_rows_warning
 from hekat.report.number_text import (
     count_in_words,
     describe_metric,
@@ -65,13 +66,9 @@ def _quality(summary: Mapping[str, Any]) -> str:
         for result in summary["results"]
         if result["kind"] in _BESIDE and name in result["metrics"]
     ]
-    found = f"{title} {format_metric(name, main['metrics'][name])} on {_test_rows(summary)}"
-    return f"{found}, {', '.join(beside)}" if beside else found
-
-
-def _test_rows(summary: Mapping[str, Any]) -> str:
-    rows = summary["test_rows"]
-    return "the test rows" if rows is None else f"{format_count(rows)} test {pluralise(rows, 'row')}"
+    found = f"{title} {format_metric(name, main['metrics'][name])} on {rows_in_words(summary)}"
+    said = f"{found}, {', '.join(beside)}" if beside else found
+    return f"{said}, {SAYS_NOTHING}" if are_training_rows(summary) else said
 
 
 def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
@@ -95,7 +92,7 @@ def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
 
 def cautions(summary: Mapping[str, Any]) -> list[str]:
     """What a reader has to be told before anything else."""
-    found = leak_cautions(summary)
+    found = [*leak_cautions(summary), *([told] if (told := training_rows_warning(summary)) else [])]
     bits = summary["settings"].get("key_bits")
     if is_encrypted(summary) and bits is not None and bits < RECOMMENDED_KEY_BITS:
         found.append(

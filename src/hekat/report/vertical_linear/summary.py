@@ -107,5 +107,5 @@ VERTICAL_SUMMARY: Final = shape.record(
         "exactness": shape.list_of(_CHECK),
         "notes": shape.list_of(shape.text),
     },
-    {**SUMMARY_HEAD_MORE, "started_from": shape.nullable(shape.text)},
+    {**SUMMARY_HEAD_MORE, "started_from": shape.nullable(shape.text), "test_rows_trained_on": shape.count},
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hekat.report.how_played import clock_sentence
+from hekat.report.measured_rows import measured_note, measured_title
 from hekat.report.number_text import (
     format_byte_count,
     format_count,
@@ -48,10 +49,10 @@ def result_table(summary: Mapping[str, Any]) -> Table | None:
         for result in summary["results"]
     ]
     return Table(
-        "Each model on the test rows",
+        measured_title(summary, "Each model on the test rows"),
         ("model", *map(metric_title, names)),
         tuple(rows),
-        "" if summary["test_rows"] is None else f"Measured on {format_count(summary['test_rows'])} common test rows.",
+        "" if summary["test_rows"] is None else measured_note(summary),
     )
 
 

@@ -115,7 +115,7 @@ def _results(summary: Mapping[str, Any]) -> str:
     if table is None and not compared:
         compared = ["No metric was measured: the job names no test data."]
     receivers = summary["prediction_receivers"]
-    told = f"Scores of the test rows went to {', '.join(receivers)} alone." if receivers and table else None
+    told = f"Scores of these rows went to {', '.join(receivers)} alone." if receivers and table else None
     return section_html("Results", html_of_tables(table), paragraphs_html(*compared, told))
 
 

@@ -65,10 +65,10 @@ class HorizontalInputs:
 
     @property
     def test_facts(self) -> TableFacts | None:
-        """The test data in figures."""
+        """The test data in figures, among them how many of its rows the tables here hold."""
         if self.test_table is None:
             return None
-        return TableFacts.of(self.test_table, self.job.settings, for_training=False)
+        return TableFacts.of_test(self.test_table, self.job.settings, self.tables.values())
 
     @property
     def column_count(self) -> int:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hekat.channel import Channel
 from hekat.data import Table
+from hekat.data.repeated_rows import count_repeated
 from hekat.errors import InputError, StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.ledger import RecordedChannel
@@ -239,7 +240,17 @@ class VerticalRole:
         if table is None:
             return None
         columns = int(table.features.shape[1])
-        return TableFacts(len(table), columns, None if test is None else len(test), tuple(table.notes))
+        trained_on = self._count_trained_on()
+        return TableFacts(len(table), columns, None if test is None else len(test), tuple(table.notes), trained_on)
+
+    def _count_trained_on(self) -> int:
+        """How many of the common test rows are training rows, at a guest that measures on them."""
+        job, outcome = self._context.job, self._outcome
+        if outcome is None or outcome.test_rows is None or self._context.role != job.settings.guest:
+            return 0
+        if job.test_data == job.data:
+            return len(outcome.test_rows)
+        return count_repeated(outcome.test_rows, [outcome.rows])
 
     def _count_classes(self) -> dict[str, int] | None:
         settings, outcome = self._context.job.settings, self._outcome

@@ -17,6 +17,7 @@ from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_A
 from hekat.state.file_format import this_release
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.test_rows import caveats_on_test_rows
 
 # With fewer held-out rows than that for each party, sums over them are said to be small.
 FEW_ROWS_PER_PARTY = 20
@@ -47,6 +48,7 @@ def list_caveats(
     caveats += _what_operators_allowed(run)
     caveats += _what_samples_tell(settings)
     caveats += _what_was_done_to_rows(job, run, test_table)
+    caveats += _what_metrics_are_of(test_table)
     caveats += _what_validation_tells(run)
     caveats += _what_was_compared(run, compares_plain=compares_plain, compares_bits=compares_bits)
     if run.resumed_after is not None:
@@ -92,6 +94,11 @@ def _what_was_done_to_rows(job: Job, run: FinishedRun, test_table: TableFacts | 
             yield f"{name}: all rows are of one class"
     if job.sparse and job.settings.training.standardise:
         yield "sparse rows are scaled by the spread of each column and not centred, so that zeros stay zeros"
+
+
+def _what_metrics_are_of(test_table: TableFacts | None) -> Iterator[str]:
+    if test_table is not None:
+        yield from caveats_on_test_rows(test_table.rows, test_table.trained_on)
 
 
 def _what_validation_tells(run: FinishedRun) -> Iterator[str]:

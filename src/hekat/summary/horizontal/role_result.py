@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hekat.data import Table, has_one_class
+from hekat.data.repeated_rows import count_repeated
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord
 from hekat.protocol.horizontal.training.validation import hold_out
@@ -15,25 +17,43 @@ from hekat.summary.horizontal.traffic import SumTraffic, Traffic
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table in figures. `class_rows` counts rows by class, None for a regression; `notes` are of its loading."""
+    """A table in figures. `class_rows` counts rows by class, None for a regression; `notes` are of its loading.
+
+    `trained_on` counts the rows of test data that are training rows of a party known here.
+    """
 
     rows: int
     held_out: int
     class_rows: dict[str, int] | None
     has_one_class: bool
     notes: tuple[str, ...] = ()
+    trained_on: int = 0
 
     @classmethod
-    def of(cls, table: Table, settings: HorizontalSettings, *, for_training: bool = True) -> TableFacts:
-        """The facts of `table`; rows are held out only of tables for training."""
-        class_rows = None
-        if settings.classes is not None and table.labels is not None:
-            counts = Counter(table.labels.tolist())
-            class_rows = {label: counts.get(number, 0) for number, label in enumerate(settings.classes)}
-        held_out = hold_out(table, settings)[1] if for_training else None
+    def of(cls, table: Table, settings: HorizontalSettings) -> TableFacts:
+        """The facts of a table for training."""
+        held_out = hold_out(table, settings)[1]
         return cls(
-            len(table), 0 if held_out is None else len(held_out), class_rows, has_one_class(table), tuple(table.notes)
+            len(table),
+            0 if held_out is None else len(held_out),
+            _count_classes(table, settings),
+            has_one_class(table),
+            tuple(table.notes),
         )
+
+    @classmethod
+    def of_test(cls, table: Table, settings: HorizontalSettings, training: Iterable[Table]) -> TableFacts:
+        """The facts of test data; `training` are the tables for training that are known here."""
+        trained_on = count_repeated(table, [hold_out(one, settings)[0] for one in training])
+        classes = _count_classes(table, settings)
+        return cls(len(table), 0, classes, has_one_class(table), tuple(table.notes), trained_on)
+
+
+def _count_classes(table: Table, settings: HorizontalSettings) -> dict[str, int] | None:
+    if settings.classes is None or table.labels is None:
+        return None
+    counts = Counter(table.labels.tolist())
+    return {label: counts.get(number, 0) for number, label in enumerate(settings.classes)}
 
 
 @dataclass(frozen=True)

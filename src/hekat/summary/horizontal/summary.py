@@ -56,6 +56,7 @@ def summarise(
         "settings": describe_settings(settings, main.members),
         "parties": [_describe_party(name, main.results[name]) for name in settings.parties if name in main.results],
         "test_rows": None if test_table is None else test_table.rows,
+        "test_rows_trained_on": 0 if test_table is None else test_table.trained_on,
         "task": "classification" if settings.classes is not None else "regression",
         "results": _results(alone or {}, finished),
         "difference": _difference(plain, main),

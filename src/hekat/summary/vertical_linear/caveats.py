@@ -9,6 +9,7 @@ from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.label_leak.equations import ROWS_PER_EQUATION
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.state.file_format import this_release
+from hekat.summary.test_rows import caveats_on_test_rows
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 
 
@@ -31,6 +32,8 @@ def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: boo
     guest_table = None if run.guest is None else run.guest.table
     if len(matches) > 1 and guest_table is not None and matches[1].common < (guest_table.test_rows or 0):
         caveats.append("metrics are of those test rows that all parties have")
+    if len(matches) > 1 and guest_table is not None:
+        caveats += caveats_on_test_rows(matches[1].common, guest_table.test_rows_trained_on)
     return caveats
 
 

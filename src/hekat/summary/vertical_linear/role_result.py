@@ -10,12 +10,16 @@ from hekat.summary.vertical_linear.traffic import RoleTraffic
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A party's own tables in figures; `test_rows` is None without test data, `notes` are of loading the first one."""
+    """A party's own tables in figures; `test_rows` is None without test data, `notes` are of loading the first one.
+
+    `test_rows_trained_on` counts the common test rows that are common training rows too; at the guest alone.
+    """
 
     rows: int
     columns: int
     test_rows: int | None = None
     notes: tuple[str, ...] = ()
+    test_rows_trained_on: int = 0
 
 
 @dataclass(frozen=True)

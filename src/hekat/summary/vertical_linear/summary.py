@@ -58,6 +58,7 @@ def summarise_vertical(
         parties=_describe_parties(run),
         task="classification" if settings.classes is not None else "regression",
         test_rows=matches[1].common if len(matches) > 1 else None,
+        test_rows_trained_on=_trained_on(run),
         results=[_own_result(run), *compared_results],
         compared=compared,
         intersection=_describe_match(run, matches, 0) or _nothing_matched(job),
@@ -75,6 +76,10 @@ def summarise_vertical(
         exactness=_checks(run.checks),
         notes=[*more_caveats, *list_vertical_caveats(run, compares_centralised=compared is not None)],
     )
+
+
+def _trained_on(run: FinishedVerticalRun) -> int:
+    return 0 if run.guest is None or run.guest.table is None else run.guest.table.test_rows_trained_on
 
 
 def _describe_parties(run: FinishedVerticalRun) -> list[PartyFacts]:

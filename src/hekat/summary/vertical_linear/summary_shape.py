@@ -116,7 +116,8 @@ class Compared(TypedDict):
 class VerticalSummary(RunFacts):
     """All of summary.json. `seconds_by_role` by the finer steps of `timing_labels`, `seconds_by_part` by what these
     add up to ("keys", "encrypt", "products", "decrypt", "plain", "intersection", "others") and "idle": waiting, so that
-    the parts of a role add up to `seconds.total`. `prediction_receivers` got the scores of the test rows.
+    the parts of a role add up to `seconds.total`. `test_rows_trained_on` counts the test rows that are
+    training rows too, as far as the guest can tell. `prediction_receivers` got the scores of the test rows.
     `started_from` is the id of the run whose weights training began with, None where it began with zeros. `seen` is
     what every role's signed ledger says that it learned (`summary.party_views.views_of_parties`)."""
 
@@ -125,6 +126,7 @@ class VerticalSummary(RunFacts):
     parties: list[PartyFacts]
     task: Literal["classification", "regression"]
     test_rows: int | None
+    test_rows_trained_on: int
     results: list[Result]
     compared: Compared | None
     intersection: IntersectionFacts
