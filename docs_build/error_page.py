@@ -45,6 +45,12 @@ _HEAD = """# Exit codes and errors
 |---|---|---|
 {codes}
 
+Nobody has to read what a command prints: where a reader leaves (`hekat run job.toml | head`) or the terminal closes,
+the command goes on without a word to its end and its own exit code. Where output cannot be written for another reason,
+such as a full disk, the command goes on too, and then ends with 2. Signs that the terminal's encoding lacks are shown
+in plain ones (`x` for a multiplication sign, `\\xfc` for a letter). A run whose report does not fit on the disk is
+finished and ends with 2: `hekat report RUN` writes the page once there is room.
+
 ## What an error looks like
 
 ```

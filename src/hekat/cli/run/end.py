@@ -11,18 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
+from hekat.cli.exit_codes import ExitCode
 from hekat.cli.predict.vertical_linear import holds_parts
 from hekat.cli.printable import printable
 from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
+from hekat.cli.shown_errors import show_parts
 from hekat.cli.tables import show_brief, show_findings, show_tables
-from hekat.errors import HekatError
+from hekat.errors import HekatError, StateError
 from hekat.launch.run_result import RunResult
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.report import brief_of, terminal_findings, terminal_tables, write_report
 from hekat.report.summary import SUMMARY_FILE
+from hekat.report.write import REPORT_FILE
 
 RUNS_FOLDER = Path("runs")
 
@@ -72,10 +74,10 @@ def show_run(
     With --verbose every table and finding is printed. `places` are further things that the run left, by what they are
     called. Returns the exit code.
     """
-    report = _write_report(result, console)
+    report = _write_report(result)
     if options.json:
         sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
-        return 0
+        return _end_without_report(report, result.folder)
     if options.verbose:
         show_tables(console, terminal_tables(result.summary))
         show_findings(console, terminal_findings(result.summary))
@@ -85,11 +87,11 @@ def show_run(
     left = {"summary": result.folder / SUMMARY_FILE, "ledgers": result.folder / LEDGER_FOLDER, **(places or {})}
     for name, path in left.items():
         print_path(console, f"{name:<11} {path}")
-    if report is not None:
+    if isinstance(report, Path):
         print_path(console, f"report      {report}")
     for name, command in _next_commands(result.folder).items():
         print_path(console, f"{name:<11} {command}")
-    return 0
+    return _end_without_report(report, result.folder)
 
 
 def _next_commands(folder: Path) -> dict[str, str]:
@@ -107,10 +109,30 @@ def print_path(console: Console, line: str) -> None:
     console.print(printable(line, keep="\n"), highlight=False, markup=False, soft_wrap=True)
 
 
-def _write_report(result: RunResult, console: Console) -> Path | None:
-    """The report; a run whose report cannot be drawn here is still a finished run, and says so."""
+def _write_report(result: RunResult) -> Path | HekatError:
+    """The report's path, or why there is none: the run is finished, and all else is shown first."""
     try:
         return write_report(result.folder)
     except HekatError as error:
-        console.print(f"[yellow]no report was written:[/] {escape(printable(error))}", highlight=False)
-        return None
+        return error
+
+
+def _end_without_report(report: Path | HekatError, folder: Path) -> int:
+    """The exit code of a finished run; says on standard error what is missing, where the report is.
+
+    A page that the disk does not take is an error. One that matplotlib is missing for is no part of this installation.
+    """
+    if isinstance(report, Path):
+        return ExitCode.DONE
+    if not isinstance(report, StateError):
+        sys.stderr.write(f"no report was written: {printable(report)}\n")
+        return ExitCode.DONE
+    again = shlex.join(["hekat", "report", str(folder)])
+    parts = {
+        "error": "the run is finished, and its report is missing",
+        "expected": f"{REPORT_FILE} in {folder}",
+        "got": f"{report.what}: {report.got}",
+        "cure": f"{report.cure}: {again}",
+    }
+    show_parts(parts, [], as_json=False)
+    return ExitCode.REFUSED

@@ -49,7 +49,7 @@ from hekat.state import EventLog, RunDirectory, create_run_directory
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.summary import summarise
-from hekat.summary.summary_format import write_summary
+from hekat.summary.summary_format import SUMMARY_FILE, write_summary
 
 ROLES_TOOK_TURNS = "roles took turns at the measured steps, so each figure is of a machine to itself"
 
@@ -106,7 +106,9 @@ def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     recover_role_folders(RoleFolders(folder, roles_of(inputs.job)), inputs.job)
     finish_setting_aside(folder, inputs.job)
     with disk_errors_as_state_errors(f"{path} cannot be read"):
-        is_there, has_model, differs = (file.is_file() for file in (path, folder / MODEL_FILE, folder / DIFFERENT_FILE))
+        is_there, differs = path.is_file(), (folder / DIFFERENT_FILE).is_file()
+        # A disk that filled up in between leaves a model without the summary.
+        is_finished = all((folder / name).is_file() for name in (MODEL_FILE, SUMMARY_FILE))
     if differs:
         # All parties here would go on from one checkpoint, so that a second comparison could find nothing.
         raise StateError(
@@ -126,8 +128,8 @@ def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     resumed = load_common(folder, inputs.job, inputs.tables[settings.leader].features.shape[1], model)
     state = resumed.state
     is_validated = not settings.validation.hold_out or state.validation.final is not None
-    # Without its model the comparison of final models is left.
-    if has_model and is_validated and (state.finished or state.rounds_done >= settings.training.round_count):
+    # Otherwise the comparison of final models is left, or what follows it.
+    if is_finished and is_validated and (state.finished or state.rounds_done >= settings.training.round_count):
         raise StateError(
             f"the run in {folder} is finished",
             expected=f"fewer than {settings.training.round_count} rounds, and no early stop",
