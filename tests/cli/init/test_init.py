@@ -212,42 +212,9 @@ def test_names_and_classes_of_any_text_come_back(tmp_path) -> None:
     assert set(load_site(tmp_path / "site.toml").parties) == {"a.b", "c", "d"}
 
 
-def test_a_table_fills_in_label_classes_and_columns(tmp_path, capsys) -> None:
-    (tmp_path / "visits.csv").write_text("patient_id,age,town,dose,ill\n1,50,Ulm,3.5,yes\n2,40,Bonn,2,no\n")
-    assert init(tmp_path / "trial", "--from", str(tmp_path / "visits.csv"), "--parties", "north,east,south") == 0
-    job, site = load_job(tmp_path / "trial" / "job.toml"), load_site(tmp_path / "trial" / "site.toml")
-    assert job.settings.classes == ("no", "yes")
-    options = site.parties["north"].data["rows"].options
-    assert (options["path"], options["label"]) == ("../visits.csv", "ill")
-    assert tuple(options["ignore"]) == ("patient_id", "town")
-    told = capsys.readouterr().out
-    assert "left out    patient_id, town" in told
-    assert "columns     age, dose" in told
-
-
-def test_how_columns_that_were_left_out_can_be_trained_on_is_said(tmp_path, capsys) -> None:
-    """A column of numbers with empty cells is no record number: nobody is to lose it without knowing."""
-    (tmp_path / "visits.csv").write_text("patient_id,age,town,dose,ill\n1,50,Ulm,,yes\n2,40,,2,no\n")
-    assert init(tmp_path / "trial", "--from", str(tmp_path / "visits.csv")) == 0
-    told = capsys.readouterr().out
-    assert "of texts  town: to train on one, [columns.NAME] categories = [...] in job.toml" in told
-    assert "with gaps dose: to train on one, [columns.NAME] fill = NUMBER in job.toml" in told
-    assert "ignore in site.toml" in told
-
-
-def test_a_wide_table_is_not_shown_whole(tmp_path, capsys) -> None:
-    names = [f"pixel_{number}" for number in range(64)]
-    (tmp_path / "digits.csv").write_text(",".join([*names, "label"]) + "\n" + "0," * 64 + "a\n" + "1," * 64 + "b\n")
-    assert init(tmp_path / "trial", "--from", str(tmp_path / "digits.csv")) == 0
-    told = capsys.readouterr().out
-    assert "pixel_19, ... (64 in all)" in told
-    assert "pixel_20" not in told
-    assert "to train on" not in told
-
-
 @pytest.mark.parametrize("model", ["mlp", "torch"])
 def test_a_network_for_labels_that_are_numbers(model, tmp_path) -> None:
-    rows = "\n".join(f"{number},{number * 0.37:.2f}" for number in range(40))
+    rows = "\n".join(f"{number % 13},{number * 0.37:.2f}" for number in range(40))
     (tmp_path / "prices.csv").write_text(f"area,price\n{rows}\n")
     assert init(tmp_path, "--from", str(tmp_path / "prices.csv"), "--model", model) == 0
     settings = load_job(tmp_path / "job.toml").settings
@@ -255,7 +222,7 @@ def test_a_network_for_labels_that_are_numbers(model, tmp_path) -> None:
 
 
 def test_a_label_of_numbers_makes_a_regression(tmp_path) -> None:
-    rows = "\n".join(f"{number},{number * 0.37:.2f}" for number in range(40))
+    rows = "\n".join(f"{number % 13},{number * 0.37:.2f}" for number in range(40))
     (tmp_path / "prices.csv").write_text(f"area,price\n{rows}\n")
     assert init(tmp_path, "--from", str(tmp_path / "prices.csv")) == 0
     settings = load_job(tmp_path / "job.toml").settings
@@ -265,7 +232,7 @@ def test_a_label_of_numbers_makes_a_regression(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--parties", "a,b"), "two parties"),
+        (("--parties", "a,b"), "--allow-two-parties"),
         (("--parties", "a,b,b"), "named twice"),
         (("--parties", "a,../b,c"), "name cannot be used"),
         (("--parties", "a,,c"), "expected names"),
@@ -278,6 +245,10 @@ def test_a_label_of_numbers_makes_a_regression(tmp_path) -> None:
         (("--from", "missing.csv"), "missing.csv"),
         (("--from", "missing.csv", "--example"), "--from takes"),
         (("--from", "missing.csv", "--data", "npz"), "--from takes"),
+        (("--split",), "add --from FILE"),
+        (("--split", "--from", "a.csv", "b.csv"), "leave out --split"),
+        (("--parties", "a,b,c", "--from", "1.csv", "2.csv", "3.csv", "4.csv"), "more tables than parties"),
+        (("--from", "x/a.csv", "y/a.csv"), "name the parties with --parties"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_written(options, words, tmp_path, capsys) -> None:

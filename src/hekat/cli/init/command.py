@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hekat.cli.init.guest_job import init_guest_job
+from hekat.cli.init.horizontal_from import AGGREGATOR, DEFAULT_PARTIES, check_two_parties, new_from_tables
+from hekat.cli.init.say_plan import say_plan
 from hekat.cli.names_option import names_option
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.printable import printable
 from hekat.errors import InputError
-from hekat.job.new.csv_guess import Guess, guess_from_csv
 from hekat.job.new.new_guest_job import GUEST_PROTOCOLS
 from hekat.job.new.new_job import DATA_KINDS, MODELS, PROTECTIONS, NewJob
 from hekat.job.new.write_files import JOB_FILE
 from hekat.job.new.write_job import write_job
 
 EXAMPLE_ROUNDS = 5
-MOST_NAMES_SHOWN = 20
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="write a job file and a site file to edit",
         description="Write job.toml and site.toml, every setting with its default, choices and unit. "
         "Nothing is written over. With --example small made tables too, so that hekat run works at once.",
-        epilog="Examples: hekat init first --example; hekat init trial --from visits.csv --parties north,east,south; "
+        epilog="Examples: hekat init first --example; hekat init trial --from north.csv east.csv south.csv; "
         "hekat init credit --protocol vertical_linear --guest bank --hosts insurer --id client --label defaulted",
     )
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to (default: here)")
@@ -58,7 +58,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--classes", type=names_option, help="what labels can be: no,yes (the default)")
     parser.add_argument("--label", help="the label's column in CSV files (default: label)")
     parser.add_argument(
-        "--from", dest="table", type=Path, metavar="CSVFILE", help="take label, classes and columns from this table"
+        "--from",
+        dest="tables",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="read these CSV files, one for each party in their order, and take label, classes, columns, vocabularies "
+        "and fills of gaps from them; of one file alone, the first party's",
+    )
+    parser.add_argument(
+        "--split", action="store_true", help="with one file: deal its rows out to all parties, to try a job on them"
+    )
+    parser.add_argument(
+        "--allow-two-parties",
+        action="store_true",
+        help="horizontal: two parties accept that each learns the other's update",
     )
     parser.add_argument("--example", action="store_true", help="write small made tables for every party too")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -69,84 +83,68 @@ def run(options: argparse.Namespace) -> int:
     if options.protocol != "horizontal":
         return init_guest_job(options)
     refuse_options(options, "horizontal", "guest", "hosts", "arbiter", "id", command="hekat init")
-    guess = _guess(options)
-    job = _choose(options, guess)
-    paths = write_job(options.folder, job)
+    _check_options(options)
+    if options.parties is not None:
+        check_two_parties(options.parties, is_allowed=options.allow_two_parties)
+    made = None if options.tables is None else new_from_tables(options)
+    job = _choose(options) if made is None else made.job
+    paths = write_job(options.folder, job, {} if made is None else made.files)
     if options.json:
-        told = {"written": [str(path) for path in paths], "job": job.name, "classes": list(job.classes)}
+        told: dict[str, Any] = {"written": [str(path) for path in paths], "job": job.name}
+        told["classes"] = list(job.classes)
+        if made is not None:
+            told |= {"label": made.plan.label.name, "columns": made.plan.describe()}
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return 0
     for path in paths:
         _print(f"written     {path}")
-    if guess is not None:
-        _print(f"label       {guess.label}: {', '.join(guess.classes) or 'numbers, so a regression'}")
-        _print(f"columns     {_some_of(guess.columns)}")
-        _print(f"left out    {_some_of(guess.ignore)}")
-        _print_how_to_keep(guess)
+    for line in () if made is None else say_plan(made.plan):
+        _print(line)
     _print(f"next        {_next_step(options.folder / JOB_FILE, job)}")
     return 0
 
 
-def _guess(options: argparse.Namespace) -> Guess | None:
-    if options.table is None:
-        return None
-    if options.example or options.data not in (None, "csv"):
+def _check_options(options: argparse.Namespace) -> None:
+    """Raise InputError for options that do not go together."""
+    if options.split and options.tables is None:
         raise InputError(
-            "--from takes a CSV table as the first party's",
+            "--split deals the rows of a table out",
+            expected="--from FILE beside it",
+            got="--split alone",
+            cure="add --from FILE, or leave out --split",
+        )
+    if options.tables is not None and (options.example or options.data not in (None, "csv")):
+        raise InputError(
+            "--from takes CSV tables",
             expected="--from without --example and without another --data than csv",
             got="--example" if options.example else f"--data {options.data}",
             cure="leave out one of them",
         )
-    return guess_from_csv(options.table, options.label)
 
 
-def _choose(options: argparse.Namespace, guess: Guess | None) -> NewJob:
-    """The new job, from the options, then from the table's suggestions, then from the defaults."""
+def _choose(options: argparse.Namespace) -> NewJob:
+    """The new job, from the options, then from the defaults."""
+    model = options.model or "logistic"
     classes = options.classes
-    model = options.model
-    if guess is not None:
-        classes = guess.classes if classes is None and model != "linear" else classes
-        model = model or ("logistic" if classes else "linear")
-    model = model or "logistic"
     if classes is None:
         classes = () if model == "linear" else ("no", "yes")
     job = NewJob(
         name=options.name or options.folder.resolve().name or "first-job",
-        parties=options.parties or ("alpha", "beta", "gamma"),
-        aggregator=options.aggregator or "hub",
+        parties=options.parties or DEFAULT_PARTIES,
+        aggregator=options.aggregator or AGGREGATOR,
         model=model,
         data_kind=options.data or "csv",
         protection=options.protection or "lattice",
         classes=classes,
-        label=guess.label if guess is not None else options.label or "label",
+        label=options.label or "label",
         is_example=options.example,
+        allow_two_parties=options.allow_two_parties,
     )
-    if options.example:
-        return replace(job, rounds=EXAMPLE_ROUNDS, weight_max=1000)
-    if guess is not None:
-        path = os.path.relpath(options.table.resolve(), options.folder.resolve())
-        return replace(job, ignore=guess.ignore, first_path=path)
-    return job
-
-
-def _print_how_to_keep(guess: Guess) -> None:
-    """How columns that were left out can be trained on: what all parties have to agree on stands in the job."""
-    if guess.texts:
-        _print(f"  of texts  {_some_of(guess.texts)}: to train on one, [columns.NAME] categories = [...] in job.toml")
-    if guess.gaps:
-        _print(f"  with gaps {_some_of(guess.gaps)}: to train on one, [columns.NAME] fill = NUMBER in job.toml")
-    if guess.texts or guess.gaps:
-        _print("            then take its name off ignore in site.toml: docs/how_to/data_sources.md")
-
-
-def _some_of(names: tuple[str, ...]) -> str:
-    if len(names) <= MOST_NAMES_SHOWN:
-        return ", ".join(names) or "none"
-    return f"{', '.join(names[:MOST_NAMES_SHOWN])}, ... ({len(names)} in all)"
+    return replace(job, rounds=EXAMPLE_ROUNDS, weight_max=1000) if options.example else job
 
 
 def _next_step(path: Path, job: NewJob) -> str:
-    if job.is_example:
+    if job.is_example or (job.sources.keys() >= set(job.parties)):
         return f"hekat run {path}"
     return f"say in site.toml where rows lie, then: hekat run {path} --dry-run"
 

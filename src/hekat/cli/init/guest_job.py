@@ -16,7 +16,7 @@ from hekat.job.new.write_guest_job import write_guest_job
 
 def init_guest_job(options: argparse.Namespace) -> int:
     """Write the files that the options describe, and say what comes next."""
-    refuse_options(options, options.protocol, "parties", "aggregator", "protection", "table", command="hekat init")
+    refuse_options(options, options.protocol, "parties", "aggregator", "protection", "tables", command="hekat init")
     if options.example or options.data not in (None, "csv"):
         got = "--example" if options.example else f"--data {options.data}"
         raise InputError(

@@ -84,7 +84,7 @@ def load_csv_ids(
 
 def csv_column_names(path: Path, dialect: CsvDialect | None = None) -> tuple[str, ...]:
     """The names in the header of the file at `path`, all of them. Raises InputError."""
-    with _opened(path, dialect or CsvDialect()) as (names, _):
+    with opened_csv(path, dialect or CsvDialect()) as (names, _):
         return tuple(names)
 
 
@@ -96,7 +96,7 @@ def _read(
     name: str,
 ) -> RawTable:
     """The columns that `choose` picks among the header's names."""
-    with _opened(path, dialect) as (names, records):
+    with opened_csv(path, dialect) as (names, records):
         rows = CsvRows(path, dialect, names, choose(names), columns)
         for line, cells in records:
             rows.add(line, cells)
@@ -104,7 +104,7 @@ def _read(
 
 
 @contextmanager
-def _opened(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Iterator[tuple[int, list[str]]]]]:
+def opened_csv(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Iterator[tuple[int, list[str]]]]]:
     """The names in the header, and the records after it as `_records` gives them."""
     with readable_file(path, dialect.encoding), path.open(encoding=dialect.reading_encoding, newline="") as file:
         records = _records(path, dialect, csv.reader(file, delimiter=dialect.separator, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
+from hekat.job.new.column_sections import COLUMNS_COMMENT
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
@@ -58,7 +59,7 @@ def _top(job: NewGuestJob) -> list[str]:
             example(
                 "columns",
                 {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "other"}},
-                "what a column of texts can hold, and what stands for its empty cells",
+                COLUMNS_COMMENT,
             ),
         ]
     lines.append(example("party_keys", {job.guest: "hekat-party-ed25519:..."}, "of every role: hekat keys party"))

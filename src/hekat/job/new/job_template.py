@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
+from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
 from hekat.job.new.new_job import NET_MODULE, NewJob
 from hekat.job.new.template_lines import chosen, default, example, setting
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
@@ -20,7 +21,8 @@ _DEFAULTS = {name: field.default for name, field in HorizontalSettings.__datacla
 
 def job_text(job: NewJob) -> str:
     """The whole job file; it parses, and with its defaults uncommented it says the same."""
-    sections = (_top(job), _model(job), _training(job), _validation(), _codec(), _protection(job), _compare(job))
+    sections = [_top(job), _model(job), _training(job), _validation(job), _codec(), _protection(job), _compare(job)]
+    sections += column_sections(job.columns)
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 
 
@@ -53,7 +55,7 @@ def _top(job: NewJob) -> list[str]:
             "timeout_s", TIMEOUT_S_PER_PARTY * len(job.parties), "seconds to wait for a message; 120 for each party"
         ),
         default("sparse", False, "true: rows are held sparse at every party"),
-        example("columns", columns, "what a column of texts can hold, and what stands for its empty cells"),
+        *([] if job.columns else [example("columns", columns, COLUMNS_COMMENT)]),
         example("party_keys", {job.parties[0]: "hekat-party-ed25519:..."}, "of every role: hekat keys party"),
     ]
 
@@ -98,11 +100,16 @@ def _training(job: NewJob) -> list[str]:
     ]
 
 
-def _validation() -> list[str]:
+def _validation(job: NewJob) -> list[str]:
     validation = ValidationSettings()
     return [
         "[validation]                             # on rows that every party holds out; sums over all are told",
-        default("hold_out", validation.hold_out, "part of each party's rows, up to 0.9; 0: none, then no validation"),
+        setting(
+            "hold_out",
+            job.hold_out,
+            validation.hold_out,
+            "part of each party's rows, up to 0.9; 0: none, then no validation",
+        ),
         default("every", validation.every, "rounds between validations"),
         example("auc", False, "false: scores are not counted; else they are, where there are classes"),
         default("bins", validation.bins, "of scores, for the AUC: 2 to 4096"),

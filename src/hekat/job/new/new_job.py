@@ -22,7 +22,9 @@ NET_MODULE, NET_NAME = "my_net", "my-net"
 
 @dataclass(frozen=True)
 class NewJob:
-    """One new job. `label`, `ignore` and `first_path` are for tables in text files; paths as in the site file.
+    """One new job. `sources` are the options of parties' data sources as the site file says them, where tables were
+    looked at; another party has the options of the first, with a path of its own. `columns` is what the job
+    says of columns, `hold_out` the part of each party's rows to validate on.
 
     Raises PolicyError for parties that cannot be, InputError for a model, kind of data or protection that a new job
     cannot have, and for classes that do not fit the model.
@@ -36,9 +38,11 @@ class NewJob:
     protection: str = "lattice"
     classes: tuple[str, ...] = ("no", "yes")
     label: str = "label"
-    ignore: tuple[str, ...] = ()
-    first_path: str | None = None
+    sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    hold_out: float = 0.0
     is_example: bool = False
+    allow_two_parties: bool = False
     rounds: int = 20
     weight_max: int = 100_000
     data_name: str = field(default="rows", init=False)
@@ -66,11 +70,6 @@ class NewJob:
             )
 
     @property
-    def allow_two_parties(self) -> bool:
-        """Never set for anybody: two parties have to say it themselves, in the file."""
-        return False
-
-    @property
     def model_name(self) -> str:
         """The job's name for its model: a name of Hekat's, or the name of the code beside the site file."""
         return NET_NAME if self.model == "torch" else self.model
@@ -83,14 +82,16 @@ class NewJob:
         """The options of the data source of a party, or of the test set by its name."""
         if self.data_kind == "python":
             return {"function": f"{EXAMPLE_MODULE}:load", "arguments": {"who": who}}
-        path = self.first_path if self.first_path is not None and who == self.parties[0] else self.path_of(who)
+        path = self.path_of(who)
+        if self.sources:
+            return self.sources.get(who) or {**self.sources[self.parties[0]], "path": path}
         if self.data_kind == "npy":
             return {"features": path, "labels": self.labels_path_of(who)}
         if self.data_kind == "libsvm":
             return {"path": path, "columns": len(EXAMPLE_COLUMNS)}
         if self.data_kind not in NAMED_KINDS:
             return {"path": path}
-        return {"path": path, "label": self.label, **({"ignore": list(self.ignore)} if self.ignore else {})}
+        return {"path": path, "label": self.label}
 
     def path_of(self, who: str) -> str:
         """Where a party's rows lie by default, beside the site file."""

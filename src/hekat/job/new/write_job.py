@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from hekat.job.horizontal.job_file import load_job
@@ -15,8 +16,9 @@ from hekat.job.new.write_files import JOB_FILE, SITE_FILE, write_files
 from hekat.job.site_file import load_site
 
 
-def write_job(folder: Path, job: NewJob) -> list[Path]:
-    """Write job.toml, site.toml, and starting code or an example's data, into `folder`; the paths of all.
+def write_job(folder: Path, job: NewJob, beside: Mapping[str, bytes] | None = None) -> list[Path]:
+    """Write job.toml, site.toml, starting code or an example's data, and what is to lie `beside` them by name, into
+    `folder`; the paths of all.
 
     Raises StateError as `write_files`, and the error of the job or site file that the choices make, such as a name that
     cannot be one; then nothing is written.
@@ -26,7 +28,7 @@ def write_job(folder: Path, job: NewJob) -> list[Path]:
         files[f"{NET_MODULE}.py"] = STARTER_NET.encode()
     if job.is_example:
         files |= example_files(job)
-    return write_files(folder, files, _check)
+    return write_files(folder, {**files, **(beside or {})}, _check)
 
 
 def _check(folder: Path) -> None:

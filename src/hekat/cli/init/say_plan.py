@@ -1,0 +1,80 @@
+"""What `hekat init --from` says of the tables: what was read, what each column becomes, what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hekat.data.profile.table_profile import TableProfile
+from hekat.data.sources.csv_dialect import CsvDialect
+from hekat.job.new.column_plan import ColumnPlan
+from hekat.job.new.table_plan import TablePlan
+
+MOST_NAMES_SHOWN = 20
+
+
+def say_plan(plan: TablePlan) -> Iterator[str]:
+    """The lines, in the order in which a reader asks."""
+    for table in plan.tables:
+        yield f"read        {describe_table(table)}"
+    label = plan.label
+    guessed = "; a guess: --label COLUMN names another" if label.is_guess else ""
+    yield f"label       {label.name}: {', '.join(label.classes) or 'numbers, so a regression'}{guessed}"
+    yield from say_columns(plan.columns)
+    for name, tables in plan.missing_at.items():
+        yield f"left out    {name}: not in {', '.join(tables)}"
+    for problem in plan.problems:
+        yield f"to mend     {problem}: hekat run refuses the table as it is"
+
+
+def describe_table(table: TableProfile) -> str:
+    """How much was read of a table, and how it is written."""
+    dialect, usual = table.dialect, CsvDialect()
+    parts = [f"all {table.rows:,} rows", f"{len(table.columns)} columns"]
+    if dialect.separator != usual.separator:
+        parts.append(f"{dialect.separator_name} between cells")
+    if dialect.decimal != usual.decimal:
+        parts.append("decimal commas")
+    if dialect.encoding != usual.encoding:
+        parts.append(dialect.encoding)
+    return f"{table.name}: {', '.join(parts)}"
+
+
+def say_columns(columns: Sequence[ColumnPlan]) -> Iterator[str]:
+    """What becomes of each column."""
+    numbers = [column.name for column in columns if column.kept == "numbers"]
+    texts = [_describe_texts(column) for column in columns if column.kept == "texts"]
+    gaps = [f"{column.name} ({column.gaps:,})" for column in columns if column.kept and column.gaps]
+    yield f"numbers     {some_of(numbers)}"
+    if texts:
+        yield f"texts       {some_of(texts)}"
+    if gaps:
+        yield f"with gaps   {some_of(gaps)}"
+    if texts or gaps:
+        yield "            what texts can be, what fills gaps: [columns.NAME] of job.toml, which every party sees"
+    for column in columns:
+        if column.empty:
+            yield f"            {column.name}: {', '.join(map(repr, column.empty))} count as empty cells"
+    yield from _say_left_out([column for column in columns if column.kept is None])
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The names, or the first of many."""
+    if len(names) <= MOST_NAMES_SHOWN:
+        return ", ".join(names) or "none"
+    return f"{', '.join(names[:MOST_NAMES_SHOWN])}, ... ({len(names)} in all)"
+
+
+def _describe_texts(column: ColumnPlan) -> str:
+    more = f" and {column.rare} rare" if column.rare else ""
+    return f"{column.name} ({len(column.categories)}{more})"
+
+
+def _say_left_out(columns: Sequence[ColumnPlan]) -> Iterator[str]:
+    """One line for each reason; how such a column can be kept all the same follows."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for column in columns:
+        by_reason.setdefault((column.why, column.cure), []).append(column.name)
+    for (why, cure), names in by_reason.items():
+        yield f"left out    {some_of(names)}: {why}" + (f"; {cure}" if cure else "")
+    if columns:
+        yield "            they stand under ignore in site.toml"

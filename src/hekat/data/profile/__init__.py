@@ -1,0 +1,1 @@
+"""What the rows of a source show of its columns, for whoever writes a job about them."""

@@ -1,0 +1,185 @@
+"""What is known of one column after its rows have passed by: kinds of cells, range, different texts, first gaps."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data.number_text import shortest_whole
+from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, read_cell
+
+# Beyond so many different cells a column is no vocabulary, and they are no longer counted.
+MOST_DISTINCT = 10_000
+_MOST_ODD = 20
+
+
+@dataclass(eq=False)
+class ColumnProfile:
+    """The facts on one column of one source, or of several where `merge` has joined them.
+
+    Attributes:
+        name: What the column is called.
+        rows: Cells read.
+        empty, numbers, dates, texts: How many of them are of each kind.
+        points, commas: Numbers with a decimal point, and with a decimal comma.
+        low, high: The extremes of numbers; infinite where there are none.
+        total: The sum of all numbers.
+        is_whole: Whether all numbers are whole.
+        counts: How often each cell that is not empty stands there, numbers in their shortest form; None beyond
+            MOST_DISTINCT different ones.
+        odd: The same of cells that are neither number, date nor empty; at most 20 different ones are kept.
+        marks: Texts other than the empty one that its empty cells hold.
+        is_unique: Whether no cell stands there twice, gaps aside.
+        first_empty, first_text: Where the first gap and the first text are: the line in the file, or the row's number.
+    """
+
+    name: str
+    rows: int = 0
+    empty: int = 0
+    numbers: int = 0
+    dates: int = 0
+    texts: int = 0
+    points: int = 0
+    commas: int = 0
+    low: float = math.inf
+    high: float = -math.inf
+    total: float = 0.0
+    is_whole: bool = True
+    is_unique: bool = True
+    first_empty: int | None = None
+    first_text: int | None = None
+    counts: Counter[str] | None = field(default_factory=Counter)
+    odd: Counter[str] = field(default_factory=Counter)
+    marks: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set, repr=False)
+
+    def add_cells(self, cells: Sequence[str], lines: Sequence[int]) -> None:
+        """Take the cells of the next rows, which stand in these lines."""
+        self.rows += len(cells)
+        empty, texts = self.empty, self.texts
+        if self.texts or self.dates or self.commas or not self._add_plain_numbers(cells):
+            filled: dict[str, int] = {}
+            for raw, count in Counter(cells).items():
+                text = raw.strip()
+                if self._add_text(text, count) != "empty":
+                    filled[text] = filled.get(text, 0) + count
+            self._note_distinct(filled)
+        if self.empty > empty and self.first_empty is None:
+            self.first_empty = _first(cells, lines, "empty")
+        if self.texts > texts and self.first_text is None:
+            self.first_text = _first(cells, lines, "text")
+
+    def _add_plain_numbers(self, cells: Sequence[str]) -> bool:
+        """The quick way for a column that has held plain numbers and gaps alone so far; False where a cell is neither,
+        and then nothing is noted."""
+        filled, values = cells, _finite_numbers(cells)
+        if values is None:
+            filled = [cell for cell in cells if cell and cell not in GAP_MARKS]
+            values = _finite_numbers(filled)
+        if values is None or not filled:
+            return False
+        joined = " ".join(filled)
+        if "_" in joined:
+            return False
+        if len(filled) < len(cells):
+            self.empty += len(cells) - len(filled)
+            self.marks.update(GAP_MARKS.intersection(cells))
+        self.numbers += len(filled)
+        self.points += joined.count(".")
+        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+        self.total += float(values.sum())
+        self.is_whole = self.is_whole and bool((values == np.rint(values)).all())
+        if self.counts is not None or self.is_unique:
+            self._note_distinct(Counter(filled))
+        return True
+
+    def _add_text(self, text: str, count: int) -> CellKind:
+        cell = read_cell(text)
+        if cell.kind == "empty":
+            self.empty += count
+            self.marks.update({text} - {""})
+        elif cell.kind == "number":
+            self.numbers += count
+            self.points += count * ("." in text)
+            self.commas += count * cell.has_comma
+            self.low, self.high = min(self.low, cell.value), max(self.high, cell.value)
+            self.total += count * cell.value
+            self.is_whole = self.is_whole and cell.value.is_integer()
+        elif cell.kind == "date":
+            self.dates += count
+        else:
+            self.texts += count
+            if text in self.odd or len(self.odd) <= _MOST_ODD:
+                self.odd[text] += count
+        return cell.kind
+
+    def _note_distinct(self, counted: Mapping[str, int]) -> None:
+        if self.counts is not None:
+            for text, count in counted.items():
+                self.counts[shortest_whole(text.strip())] += count
+            if len(self.counts) > MOST_DISTINCT:
+                self.counts = None
+        if self.is_unique:
+            known = len(self._seen)
+            self._seen.update(counted)
+            self.is_unique = len(self._seen) == known + sum(counted.values()) and (self.is_whole or bool(self.texts))
+        if not self.is_unique:
+            self._seen = set()
+
+    @property
+    def filled(self) -> int:
+        """Cells that are not empty."""
+        return self.rows - self.empty
+
+    @property
+    def distinct(self) -> int:
+        """How many different cells there are, gaps aside; MOST_DISTINCT + 1 for more than that."""
+        return MOST_DISTINCT + 1 if self.counts is None else len(self.counts)
+
+    @property
+    def mean(self) -> float:
+        """The mean of all numbers, NaN for none."""
+        return self.total / self.numbers if self.numbers else math.nan
+
+
+def _finite_numbers(cells: Sequence[str]) -> npt.NDArray[np.float64] | None:
+    try:
+        values = np.array(list(map(float, cells)))
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
+
+
+def _first(cells: Sequence[str], lines: Sequence[int], kind: CellKind) -> int:
+    return next(line for cell, line in zip(cells, lines, strict=True) if read_cell(cell.strip()).kind == kind)
+
+
+def merge_columns(parts: Sequence[ColumnProfile]) -> ColumnProfile:
+    """The facts on the column of all these sources together. `is_unique`: it is so in each of them. The places of
+    first cells are taken from the first source that has one."""
+    first = parts[0]
+    merged = ColumnProfile(first.name)
+    for name in ("rows", "empty", "numbers", "dates", "texts", "points", "commas", "total"):
+        setattr(merged, name, sum(getattr(part, name) for part in parts))
+    merged.low, merged.high = min(part.low for part in parts), max(part.high for part in parts)
+    merged.is_whole = all(part.is_whole for part in parts)
+    merged.is_unique = all(part.is_unique for part in parts)
+    for name in ("first_empty", "first_text"):
+        places = [getattr(part, name) for part in parts]
+        setattr(merged, name, next((place for place in places if place is not None), None))
+    merged.counts = Counter()
+    for part in parts:
+        merged.odd.update(part.odd)
+        merged.marks |= part.marks
+        if part.counts is None or merged.counts is None:
+            merged.counts = None
+        else:
+            merged.counts.update(part.counts)
+    if merged.counts is not None and len(merged.counts) > MOST_DISTINCT:
+        merged.counts = None
+    return merged

@@ -1,0 +1,122 @@
+"""What becomes of a column in a new job: kept as numbers or as categories, or left out, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from hekat.data.profile.column_profile import ColumnProfile
+
+Kept: TypeAlias = Literal["numbers", "texts"]
+
+# More different texts than that are no vocabulary: the most frequent are kept where they cover half of the rows.
+MOST_CATEGORIES = 50
+_LEAST_COVERED = 0.5
+# In tables that are no mere example, what fewer rows hold is "other": it teaches nothing and can tell of one person.
+RARE_ROWS = 5
+_ROWS_WITHOUT_RARE = 200
+# A column is still one of numbers where so many of its cells are, and its texts are few different ones.
+_MOSTLY = 0.9
+_MOST_ODD_TEXTS = 5
+
+_ID_NAME = re.compile(r"(^|.*[^a-z])(id|uuid|guid|index|key|record|nr|no|number)$|^(id|name)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """`kept` is None for a column that is left out, `why` then the reason and `cure` how to keep it all the same.
+
+    `categories` of a column of texts, in order; `rare` is how many other texts it holds. `empty` are texts that stand
+    for an empty cell, `gaps` how many cells are empty.
+    """
+
+    name: str
+    kept: Kept | None
+    why: str = ""
+    cure: str = ""
+    categories: tuple[str, ...] = ()
+    rare: int = 0
+    empty: tuple[str, ...] = ()
+    gaps: int = 0
+    fill: float | str | None = None
+
+
+def plan_column(column: ColumnProfile) -> ColumnPlan:
+    """Decide by the facts of all files together."""
+    name = column.name
+    if not column.filled:
+        return _left_out(name, "empty in every row")
+    if column.distinct == 1:
+        return _left_out(name, "the same in every row")
+    if column.dates and not column.texts and not column.numbers:
+        return _left_out(
+            name, "dates", "a model takes numbers: write days, an age or a year into a column of the table instead"
+        )
+    if _is_record(column):
+        return _left_out(
+            name, "names or numbers of records", "they differ in every row, and a model would learn them by heart"
+        )
+    if not column.texts and not column.dates:
+        return _numbers(column)
+    if column.numbers >= _MOSTLY * column.filled and not column.dates and len(column.odd) <= _MOST_ODD_TEXTS:
+        return _numbers(column, tuple(sorted(column.odd)))
+    return _texts(column)
+
+
+def looks_like_ids(column: ColumnProfile) -> bool:
+    """Whether the column's name says that it tells records apart."""
+    return _ID_NAME.match(column.name) is not None
+
+
+def column_settings(plan: ColumnPlan) -> dict[str, Any]:
+    """What the job says of a column that is kept, its name aside; nothing for numbers without gaps."""
+    if plan.kept == "numbers":
+        return {} if plan.fill is None else {"fill": plan.fill}
+    settings: dict[str, Any] = {"categories": list(plan.categories), "other": True}
+    return settings | ({"fill": plan.fill} if plan.fill is not None else {})
+
+
+def _is_record(column: ColumnProfile) -> bool:
+    if not column.is_unique or column.filled < 2:
+        return False
+    is_counted = column.is_whole and not column.texts and column.high - column.low == column.filled - 1
+    return looks_like_ids(column) or is_counted
+
+
+def _numbers(column: ColumnProfile, empty: tuple[str, ...] = ()) -> ColumnPlan:
+    gaps = column.empty + (column.texts if empty else 0)
+    return ColumnPlan(
+        column.name, "numbers", empty=empty, gaps=gaps, fill=float(f"{column.mean:.6g}") if gaps else None
+    )
+
+
+def _texts(column: ColumnProfile) -> ColumnPlan:
+    if column.counts is None or (column.distinct > MOST_CATEGORIES and _covered(column) < _LEAST_COVERED):
+        return _left_out(
+            column.name,
+            "almost as many texts as rows" if column.is_unique else "too many different texts",
+            "put them into groups in a column of the table",
+        )
+    least = RARE_ROWS if column.rows >= _ROWS_WITHOUT_RARE else 1
+    frequent = [text for text, count in column.counts.most_common(MOST_CATEGORIES) if count >= least]
+    categories = tuple(sorted(text for text in frequent if text != "other"))
+    if not categories:
+        return _left_out(column.name, f"no text in {RARE_ROWS} rows", "put them into groups in a column of the table")
+    return ColumnPlan(
+        column.name,
+        "texts",
+        categories=categories,
+        rare=column.distinct - len(categories),
+        gaps=column.empty,
+        fill="other" if column.empty else None,
+    )
+
+
+def _covered(column: ColumnProfile) -> float:
+    assert column.counts is not None
+    return sum(count for _, count in column.counts.most_common(MOST_CATEGORIES)) / column.filled
+
+
+def _left_out(name: str, why: str, cure: str = "") -> ColumnPlan:
+    return ColumnPlan(name, None, why, cure)

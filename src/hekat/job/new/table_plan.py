@@ -1,0 +1,174 @@
+"""What the tables of a new job suggest: its label and classes, and what becomes of each column."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hekat.data.profile.column_profile import ColumnProfile, merge_columns
+from hekat.data.profile.table_profile import TableProfile
+from hekat.errors import InputError
+from hekat.job.new.column_plan import ColumnPlan, plan_column
+
+_LABEL_NAMES = ("label", "target", "class", "outcome", "y", "diagnosis")
+MOST_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """`classes` are empty for numbers that are predicted. `is_guess`: nobody named the column."""
+
+    name: str
+    classes: tuple[str, ...]
+    is_guess: bool
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """One plan for the tables of parties with the same columns.
+
+    `columns` are those that all tables have, the label aside; `missing_at` names for every other column the tables that
+    lack it. `problems` are what makes `hekat run` refuse rows as they are.
+    """
+
+    tables: tuple[TableProfile, ...]
+    label: LabelPlan
+    columns: tuple[ColumnPlan, ...]
+    missing_at: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def marks_in(self, table: TableProfile) -> tuple[str, ...]:
+        """Texts that stand for an empty cell of a table."""
+        marks = {mark for column in self.kept for mark in (*column.empty, *table.columns[column.name].marks)}
+        return tuple(sorted(marks))
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables)
+
+    @property
+    def kept(self) -> tuple[ColumnPlan, ...]:
+        return tuple(column for column in self.columns if column.kept is not None)
+
+    @property
+    def left_out(self) -> tuple[ColumnPlan, ...]:
+        return tuple(column for column in self.columns if column.kept is None)
+
+    def describe(self) -> dict[str, str]:
+        """What becomes of each column, the label aside."""
+        kept = {column.name: column.kept or f"left out: {column.why}" for column in self.columns}
+        return kept | {name: f"left out: not in {', '.join(at)}" for name, at in self.missing_at.items()}
+
+    def ignored_in(self, table: TableProfile) -> tuple[str, ...]:
+        """The columns of a table that are left out, in its order."""
+        out = {column.name for column in self.left_out} | set(self.missing_at)
+        return tuple(name for name in table.columns if name in out)
+
+
+def plan_tables(
+    tables: Sequence[TableProfile], label: str | None = None, classes: Sequence[str] | None = None
+) -> TablePlan:
+    """Plan a job on tables with the same columns and different rows.
+
+    Columns that not all tables have are left out. `label` names the label's column and `classes` what it can hold,
+    where they are known. Raises InputError for a label that is not everywhere, for labels that are neither classes nor
+    numbers, and where no column is left to learn from; it says how the tables' columns differ.
+    """
+    first = tables[0]
+    everywhere = [name for name in first.columns if all(name in table.columns for table in tables)]
+    missing_at = {
+        name: tuple(table.name for table in tables if name not in table.columns)
+        for name in dict.fromkeys(name for table in tables for name in table.columns)
+        if name not in everywhere
+    }
+    chosen = _label_of(tables, everywhere, label)
+    merged = {name: merge_columns([table.columns[name] for table in tables]) for name in everywhere}
+    plans = tuple(_plan(merged[name], tables) for name in everywhere if name != chosen)
+    if not any(plan.kept for plan in plans):
+        raise InputError(
+            f"{_names_of(tables)}: no column is left to learn from",
+            expected="columns of numbers, or of texts that repeat, which all tables have",
+            got=_reasons(plans, missing_at) or "the label alone",
+            cure="name the label with --label, or add such columns to the table",
+        )
+    plan = LabelPlan(chosen, _classes_of(merged[chosen], classes), label is None)
+    return TablePlan(tuple(tables), plan, plans, missing_at, _problems(tables, chosen))
+
+
+def _plan(column: ColumnProfile, tables: Sequence[TableProfile]) -> ColumnPlan:
+    plan = plan_column(column)
+    for table in tables:
+        held = table.columns[column.name]
+        if plan.kept == "numbers" and (held.commas if table.dialect.decimal == "." else held.points):
+            sign = "commas" if table.dialect.decimal == "." else "points"
+            return ColumnPlan(
+                column.name,
+                None,
+                f"decimal {sign} in {table.name}, unlike its other columns",
+                "write all numbers of a table in one way",
+            )
+    return plan
+
+
+def _label_of(tables: Sequence[TableProfile], everywhere: Sequence[str], label: str | None) -> str:
+    if label is None:
+        named = next((name for name in everywhere if name.lower() in _LABEL_NAMES), None)
+        if named or everywhere:
+            return named or everywhere[-1]
+    for table in tables:
+        if label is None or label not in table.columns:
+            names = list(table.columns)
+            close = difflib.get_close_matches(label or "", names, n=1, cutoff=0.6)
+            raise InputError(
+                f"{table.name} has no column {label!r}" if label else f"{_names_of(tables)} share no column",
+                expected=f"one of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}",
+                got=f"--label {label}" if label else "other names in each table",
+                cure=f"did you mean {close[0]!r}?" if close else "correct --label, or the table's header",
+            )
+    assert label is not None
+    return label
+
+
+def _classes_of(column: ColumnProfile, classes: Sequence[str] | None) -> tuple[str, ...]:
+    """The labels as classes, sorted; none where they are numbers with fractions, or too many to be classes."""
+    if classes is not None:
+        return tuple(classes)
+    counts: Mapping[str, int] = column.counts or {}
+    is_number = not column.texts and not column.dates
+    if is_number and (not column.is_whole or not 0 < len(counts) <= MOST_CLASSES):
+        return ()
+    if 0 < len(counts) <= MOST_CLASSES:
+        return tuple(sorted(counts, key=float) if is_number else sorted(counts))
+    raise InputError(
+        f"column {column.name!r} cannot be the label",
+        expected=f"numbers, or at most {MOST_CLASSES} different texts",
+        got=f"{len(counts) or 'too many'} different texts" if column.filled else "empty cells alone",
+        cure="name the label's column with --label",
+    )
+
+
+def _problems(tables: Sequence[TableProfile], label: str) -> tuple[str, ...]:
+    problems = []
+    for table in tables:
+        empty = table.columns[label]
+        if empty.empty:
+            problems.append(
+                f"{table.name}: {empty.empty} rows have no {label} (first in line {empty.first_empty}); remove them"
+            )
+        if table.ragged:
+            problems.append(
+                f"{table.name}: {table.ragged} lines have another number of cells than the header (first: line "
+                f"{table.first_ragged}); correct them"
+            )
+    return tuple(problems)
+
+
+def _reasons(plans: Sequence[ColumnPlan], missing_at: dict[str, tuple[str, ...]]) -> str:
+    reasons = [f"{plan.name}: {plan.why}" for plan in plans]
+    reasons += [f"{name}: not in {', '.join(at)}" for name, at in missing_at.items()]
+    return "; ".join(reasons[:8]) + ("; ..." if len(reasons) > 8 else "")
+
+
+def _names_of(tables: Sequence[TableProfile]) -> str:
+    return " and ".join(table.name for table in tables[:3]) + (" and others" if len(tables) > 3 else "")

@@ -1,0 +1,185 @@
+"""`hekat init --from`: tables as people have them give a job that runs without an edit, and every hint can be taken."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.cli.main import build_parser, main
+from hekat.job.horizontal.job_file import load_job
+from hekat.job.site_file import load_site
+
+HEADER = ["patient_id", "age", "ward", "dose", "seen", "remark", "clinic", "ill"]
+
+
+def init(folder: Path, *options: str) -> int:
+    try:
+        return main(["init", str(folder), *options])
+    except SystemExit as stop:  # argparse
+        return int(stop.code or 0)
+
+
+def write_table(path: Path, seed: int, rows: int = 240, *, separator: str = ";", encoding: str = "utf-8") -> None:
+    """Texts, gaps, dates, ids, decimal commas where the separator is a semicolon."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for number in range(rows):
+        age, dose, ward = int(rng.integers(20, 90)), float(rng.normal(3, 1)), str(rng.choice(["Süd", "Nord", "West"]))
+        ill = (age - 55) / 12 + (dose - 3) + 2 * (ward == "Süd") + rng.normal(0, 0.7) > 0.6
+        cells = [f"p{seed}-{number}", str(age), ward, f"{dose:.3f}", f"{1 + number % 28:02d}.03.2024"]
+        cells += [f"remark {seed} {number}", "main", "yes" if ill else "no"]
+        cells[1] = "NA" if rng.random() < 0.05 else cells[1]
+        cells[2] = "" if rng.random() < 0.1 else cells[2]
+        cells[3] = "" if rng.random() < 0.1 else cells[3].replace(".", "," if separator == ";" else ".")
+        lines.append(cells)
+    with path.open("w", newline="", encoding=encoding) as file:
+        csv.writer(file, delimiter=separator).writerows([HEADER, *lines])
+
+
+@pytest.fixture
+def tables(tmp_path) -> list[str]:
+    """Three files, each written in its own way."""
+    for seed, (name, separator, encoding) in enumerate(
+        [("north", ";", "cp1252"), ("east", ",", "utf-8"), ("south", "\t", "utf-16")]
+    ):
+        write_table(tmp_path / f"{name}.csv", seed, separator=separator, encoding=encoding)
+    return [str(tmp_path / f"{name}.csv") for name in ("north", "east", "south")]
+
+
+def test_tables_with_texts_gaps_dates_and_ids_run_without_an_edit(tables, tmp_path, capsys) -> None:
+    assert init(tmp_path / "trial", "--from", *tables) == 0
+    told = capsys.readouterr().out
+    assert "north.csv: all 240 rows, 8 columns, semicolons between cells, decimal commas, cp1252" in told
+    assert "label       ill: no, yes; a guess: --label COLUMN names another" in told
+    assert "numbers     age, dose" in told
+    assert "texts       ward (3)" in told
+    for words in (
+        "patient_id: names or numbers of records",
+        "seen: dates",
+        "clinic: the same",
+        "remark: almost as many",
+    ):
+        assert f"left out    {words}" in told
+    job, site = load_job(tmp_path / "trial" / "job.toml"), load_site(tmp_path / "trial" / "site.toml")
+    assert job.settings.parties == ("north", "east", "south")
+    assert job.settings.classes == ("no", "yes")
+    assert job.settings.validation.hold_out == 0.2
+    assert job.columns.find("ward").categories == ("Nord", "Süd", "West")
+    assert site.parties["south"].data["rows"].options["separator"] == "\t"
+    path = str(tmp_path / "trial" / "job.toml")
+    assert main(["run", path, "--dry-run"]) == 0
+    capsys.readouterr()
+    assert main(["run", path, "--runs", str(tmp_path / "runs"), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    encrypted = next(row for row in summary["results"] if row["kind"] == "encrypted")
+    assert encrypted["validation"]["auc"] > 0.85
+
+
+def test_one_table_is_dealt_out_to_all_parties(tables, tmp_path, capsys) -> None:
+    assert init(tmp_path / "trial", "--from", tables[0], "--split", "--parties", "a,b") == 2
+    assert "--allow-two-parties" in capsys.readouterr().err
+    assert init(tmp_path / "trial", "--from", tables[0], "--split", "--parties", "a,b", "--allow-two-parties") == 0
+    capsys.readouterr()
+    dealt = [(tmp_path / "trial" / "data" / f"{name}.csv").read_text().splitlines() for name in ("a", "b")]
+    whole = Path(tables[0]).read_text(encoding="cp1252").splitlines()
+    assert [part[0] for part in dealt] == [whole[0]] * 2
+    assert sorted(dealt[0][1:] + dealt[1][1:]) == sorted(whole[1:])
+    path = str(tmp_path / "trial" / "job.toml")
+    assert main(["run", path, "--runs", str(tmp_path / "runs"), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert next(row for row in summary["results"] if row["kind"] == "encrypted")["validation"]["auc"] > 0.8
+
+
+def test_one_table_of_several_parties_leaves_places_for_the_others(tables, tmp_path, capsys) -> None:
+    assert init(tmp_path / "trial", "--from", tables[0], "--label", "ill", "--parties", "north,east,south") == 0
+    site = load_site(tmp_path / "trial" / "site.toml")
+    north, east = (site.parties[name].data["rows"].options for name in ("north", "east"))
+    assert north["path"] == "../north.csv"
+    assert east == {**north, "path": "data/east.csv"}
+    assert "say in site.toml where rows lie" in capsys.readouterr().out
+
+
+def test_columns_that_differ_are_told_at_once_and_left_out(tmp_path, capsys) -> None:
+    for name, header in (("a", "age,dose,ill"), ("b", "Age,dose,ill,extra"), ("c", "age,dose,ill")):
+        rows = [f"{number},{number % 7}.5,{'yes' if number % 2 else 'no'}" for number in range(30)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([header, *(row + ",1" * ("extra" in header) for row in rows)]))
+    tables = [str(tmp_path / f"{name}.csv") for name in "abc"]
+    assert init(tmp_path / "trial", "--from", *tables) == 0
+    told = capsys.readouterr().out
+    for words in ("age: not in b.csv", "Age: not in a.csv, c.csv", "extra: not in a.csv, c.csv"):
+        assert f"left out    {words}" in told
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
+
+
+def test_rows_that_a_run_refuses_are_told(tmp_path, capsys) -> None:
+    (tmp_path / "a.csv").write_text("age,ill\n61,yes\n40,\n50,no\n7,8,9\n")
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv"), "--label", "ill") == 0
+    told = capsys.readouterr().out
+    assert "to mend     a.csv: 1 rows have no ill (first in line 3)" in told
+    assert "to mend     a.csv: 1 lines have another number of cells than the header (first: line 5)" in told
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "words"),
+    [
+        ("age,ill\n61,yes\n40,no\n", ("--label", "il"), "did you mean 'ill'"),
+        ("who,ill\nann,yes\nbob,no\n", ("--label", "ill"), "no column is left to learn from"),
+        ("age,who\n" + "".join(f"{n % 9},name {n}\n" for n in range(50)), ("--label", "who"), "cannot be the label"),
+    ],
+)
+def test_tables_that_cannot_be_trained_on_are_refused_and_nothing_written(content, options, words, tmp_path, capsys):
+    (tmp_path / "a.csv").write_text(content if "who,ill" not in content else content.replace("who", "id"))
+    assert init(tmp_path / "new", "--from", str(tmp_path / "a.csv"), *options) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_wide_table_is_not_shown_whole(tmp_path, capsys) -> None:
+    names = [f"pixel_{number}" for number in range(64)]
+    lines = [",".join([*names, "label"]), "0," * 64 + "a", "1," * 64 + "b", "0," * 64 + "a"]
+    (tmp_path / "digits.csv").write_text("\n".join(lines) + "\n")
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "digits.csv")) == 0
+    told = capsys.readouterr().out
+    assert "pixel_19, ... (64 in all)" in told
+    assert "pixel_20" not in told
+
+
+def test_a_long_vocabulary_stands_in_lines_that_can_be_read(tmp_path, capsys) -> None:
+    rows = [f"category number {n % 40},{n % 11},{'yes' if n % 3 else 'no'}" for n in range(400)]
+    (tmp_path / "a.csv").write_text("\n".join(["kind,x,ill", *rows]))
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv")) == 0
+    text = (tmp_path / "trial" / "job.toml").read_text()
+    assert max(map(len, text[text.index("[columns.kind]") :].splitlines())) <= 120
+    assert len(load_job(tmp_path / "trial" / "job.toml").columns.find("kind").categories) == 40
+
+
+def test_every_option_that_is_hinted_at_exists(tables, tmp_path, capsys, monkeypatch) -> None:
+    """Options in what the command says, in refusals and in the files that it writes."""
+    monkeypatch.chdir(tmp_path)
+    attempts = [
+        ("t1", "--from", *tables), ("t2", "--from", tables[0]), ("t3", "--from", tables[0], "--split"),
+        ("t4", "--split"), ("t5", "--from", *tables, "--split"), ("t6", "--from", *tables[:2]),
+        ("t7", "--from", *tables, "--label", "x"), ("t8", "--from", *tables, "--parties", "a,b"),
+        ("t9", "--from", tables[0], "--data", "npz"), ("t10", "--from", tables[0], tables[0]),
+        ("t11", "--from", *tables, "--label", "remark"),
+    ]  # fmt: skip
+    for folder, *options in attempts:
+        init(Path(folder), *options)
+    said = capsys.readouterr()
+    text = said.out + said.err + "".join(path.read_text() for path in tmp_path.glob("t*/*.toml"))
+    hinted = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+    assert {"--label", "--split", "--parties", "--dry-run", "--allow-two-parties"} <= hinted
+    known = {
+        option
+        for command in ("init", "run")
+        for group in build_parser(command)._actions
+        if group.dest == "command"
+        for action in group.choices[command]._actions
+        for option in action.option_strings
+    }
+    assert hinted <= known
