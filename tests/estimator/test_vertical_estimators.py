@@ -267,3 +267,21 @@ def test_a_fitted_model_predicts_so_many_rows_and_no_more(tumours, small) -> Non
         made.predict(X[:1])
     made.fit(X, y).predict(X)
     assert made.predicted_rows_ == {"bank": 120, "insurer": 120}
+
+
+def test_batches_of_one_row_warn_before_they_start(tumours, small, monkeypatch) -> None:
+    """The first role that begins ends the test, so nothing is trained."""
+
+    class BegunError(Exception):
+        """A role began."""
+
+    def begin(*arguments: object) -> None:
+        raise BegunError
+
+    monkeypatch.setattr("hekat.estimator.vertical_regression.play_roles", begin)
+    X, y = tumours
+    with (
+        pytest.warns(UserWarning, match=r"600 steps in batches of up to 1 rows: some 24 s or more"),
+        pytest.raises(BegunError),
+    ):
+        VerticalLogisticRegression(**{**small, "batch_rows": 1, "epochs": 5}).fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
@@ -31,6 +33,9 @@ from hekat.protocol.vertical_linear.warm_start import check_warm_start
 
 FloatArray = npt.NDArray[np.float64]
 PROTOCOL = "vertical_linear"
+SMALL_BATCH_ROWS, MANY_STEPS = 32, 500
+# A step of a few columns on two cores, with keys of 3072 bits.
+SECONDS_PER_STEP = 0.04
 
 
 class VerticalRegression(VerticalParameters, ABC):
@@ -66,6 +71,7 @@ class VerticalRegression(VerticalParameters, ABC):
         tables[guest] = replace(tables[guest], labels=labels)
         settings = self._settings(tuple(tables), names)
         intersection = self._intersection(tables)
+        _warn_of_small_batches(min(len(table) for table in tables.values()), settings)
         losses: list[float | None] = []
 
         def role_of(name: str) -> TrainingRole:
@@ -224,6 +230,18 @@ class VerticalRegression(VerticalParameters, ABC):
         self.predicted_rows_: dict[str, int] = {}
         self.losses_: list[float] = [loss for loss in losses if loss is not None]
         self.n_iter_: int = len(losses)
+
+
+def _warn_of_small_batches(row_count: int, settings: VerticalLinearSettings) -> None:
+    """Warn before a training whose batches are so small that their number alone makes it long."""
+    batches = batch_count(row_count, settings.training.batch_rows)
+    steps = batches * settings.training.epochs
+    if row_count < SMALL_BATCH_ROWS * batches and steps >= MANY_STEPS and settings.protection != "none":
+        warnings.warn(
+            f"training takes {steps:,} steps in batches of up to {-(-row_count // batches)} rows: some "
+            f"{steps * SECONDS_PER_STEP:,.0f} s or more; a larger batch_rows takes fewer",
+            stacklevel=3,
+        )
 
 
 def _own_table(values: Any, name: str, id_name: IdName) -> Table:

@@ -11,7 +11,7 @@ from hekat.data import Table
 from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
-from hekat.run.vertical_linear.leak_check import check_leaks
+from hekat.run.vertical_linear.rule_check import check_own_table, check_rules
 
 
 def test_a_job_of_small_batches_is_refused_before_it_starts(firms) -> None:
@@ -66,10 +66,10 @@ def test_columns_of_the_same_few_rows_are_refused_before_it_starts_where_rows_ar
         "bank", ("shop",), arbiter="judge", classes=("0", "1"), training=LinearTraining(batch_rows=256)
     )
     with pytest.raises(PolicyError, match="4 columns of host shop share so few rows"):
-        check_leaks(tables, job, are_common=True)
-    check_leaks(tables, job, are_common=False)
-    check_leaks(tables, replace(job, label_leak_accepted=LEAK_ACCEPTED), are_common=True)
-    check_leaks(tables, replace(job, training=LinearTraining(batch_rows=0)), are_common=True)
+        check_rules(tables, job)
+    check_own_table("shop", few, job)
+    check_rules(tables, replace(job, label_leak_accepted=LEAK_ACCEPTED))
+    check_rules(tables, replace(job, training=LinearTraining(batch_rows=0)))
 
 
 def test_large_numbers_among_small_ones_are_refused_before_it_starts_where_rows_are_known() -> None:
@@ -80,8 +80,8 @@ def test_large_numbers_among_small_ones_are_refused_before_it_starts_where_rows_
         "bank", ("shop",), arbiter="judge", task="linear", training=LinearTraining(batch_rows=0)
     )
     tables = {"bank": Table(rng.normal(size=(1000, 2)), amounts.copy(), ("u", "v"), "bank"), "shop": shop}
-    check_leaks(tables, job, are_common=True)
+    check_rules(tables, job)
     amounts[:12] = 20_000 / 1.5 ** np.arange(12)
     tables["bank"] = replace(tables["bank"], labels=amounts)
     with pytest.raises(PolicyError, match="host shop would tell the numbers of a batch"):
-        check_leaks(tables, job, are_common=True)
+        check_rules(tables, job)

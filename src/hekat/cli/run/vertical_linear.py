@@ -26,6 +26,8 @@ from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_
 from hekat.run.vertical_linear.part_file import PARTS_FOLDER
 from hekat.run.vertical_linear.warm_start import load_warm_start, refuse_two_beginnings
 
+SMALL_BATCH_ROWS, MANY_STEPS = 32, 500
+
 
 def run_vertical(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it."""
@@ -47,6 +49,9 @@ def run_vertical(options: argparse.Namespace) -> int:
     console = Console(stderr=options.json)
     if options.dry_run:
         return _show_checked(inputs, options)
+    slow = _describe_many_steps(inputs)
+    if slow:
+        console.print(f"[yellow]{slow}[/]", highlight=False)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: parties see each other's residuals and gradients in the clear.[/]")
     with (
@@ -99,6 +104,21 @@ def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
     show_tables(console, [checked, vertical_cost_table(estimate)])
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
+
+
+def _describe_many_steps(inputs: VerticalInputs) -> str | None:
+    """What a training in many small batches will take, where it will be long for its batches alone."""
+    training = inputs.job.settings.training
+    rows = min(len(table) for table in inputs.tables.values())
+    batches = batch_count(rows, training.batch_rows)
+    steps = batches * training.epochs
+    if rows >= SMALL_BATCH_ROWS * batches or steps < MANY_STEPS:
+        return None
+    seconds = cost_of_vertical_job(inputs).total.seconds
+    return (
+        f"{steps:,} steps in batches of up to {-(-rows // batches)} rows will take some {seconds:,.0f} s; larger "
+        "training.batch_rows take fewer steps"
+    )
 
 
 def _describe_prediction(inputs: VerticalInputs) -> dict[str, Any]:

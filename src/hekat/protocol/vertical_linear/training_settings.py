@@ -17,6 +17,7 @@ OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
 }
 MAX_SEED = 2**63 - 1
 LEAST_LIMIT_SPREADS = 0.5
+LEAST_FEATURE_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class FixedPoint:
 
     def __post_init__(self) -> None:
         for name, bits, most in (("feature_bits", self.feature_bits, 30), ("value_bits", self.value_bits, 40)):
-            if not is_whole(bits) or not 8 <= bits <= most:
-                refuse_setting(f"fixed_point.{name}", f"8 to {most}", bits)
+            if not is_whole(bits) or not LEAST_FEATURE_BITS <= bits <= most:
+                refuse_setting(f"fixed_point.{name}", f"{LEAST_FEATURE_BITS} to {most}", bits)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY, check_test
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
 from hekat.run.load_keys import load_key_pair, load_party_keys
-from hekat.run.vertical_linear.leak_check import check_leaks
 from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_tables
+from hekat.run.vertical_linear.rule_check import check_own_table, check_rules, find_common_tables
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.toml_text import toml_key
@@ -85,14 +85,29 @@ def load_vertical_inputs(
         if test_tables:
             with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
                 check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
-    if settings.form == "arbiter" and role is None:
-        check_leaks(tables, settings, are_common=not needs_ids)
+    if role is None:
+        common = find_common_tables(tables) if needs_ids else tables
+        check_enough(common[settings.guest])
+        check_rules(common, settings)
+    elif role in tables:
+        check_own_table(role, tables[role], settings)
     with declare_tenancy(site.machine.single_tenant):
         if key_makers(job):
             check_table_memory(settings.key_bits, get_engine())
     keys = _load_key_pairs(site, job, here, ask_passphrase)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
     return VerticalInputs(job, site, tables, test_tables, keys, party_keys)
+
+
+def check_enough(common: Table) -> None:
+    """Raise InputError where too few rows are common to train on."""
+    if len(common) < MIN_ROWS:
+        raise InputError(
+            "too few rows are common to all parties",
+            expected=f"at least {MIN_ROWS}",
+            got=str(len(common)),
+            cure="check that all parties write ids alike, and that they have people in common",
+        )
 
 
 def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: int) -> None:

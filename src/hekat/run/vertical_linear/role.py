@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hekat.channel import Channel
 from hekat.data import Table
 from hekat.data.repeated_rows import count_repeated
-from hekat.errors import InputError, StateError
+from hekat.errors import StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.ledger import RecordedChannel
 from hekat.protocol.role_session import RoleSession
@@ -30,7 +30,7 @@ from hekat.protocol.vertical_linear.party_roles import MatchedTable, Matching, m
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.run.vertical_linear.checkpoint_files import PartyCheckpoint
-from hekat.run.vertical_linear.load_inputs import MIN_ROWS
+from hekat.run.vertical_linear.load_inputs import check_enough
 from hekat.run.vertical_linear.row_identity import RowIdentity
 from hekat.scheme.paillier import KeyPair
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
@@ -178,7 +178,7 @@ class VerticalRole:
 
     def _begin_training(self, channel: RecordedChannel, matched: MatchedTable) -> PartyRun:
         self._note_matched(matched)
-        _check_enough(matched.table)
+        check_enough(matched.table)
         identity = self._identify(matched.table)
         self._note_start(channel)
         self._last = time.perf_counter()
@@ -267,16 +267,6 @@ class VerticalRole:
         if outcome.test_rows is None or outcome.scores is None:
             return {}
         return metrics_of_scores(settings.classes, outcome.scores, labels_of(outcome.test_rows, settings.classes))
-
-
-def _check_enough(rows: Table) -> None:
-    if len(rows) < MIN_ROWS:
-        raise InputError(
-            "too few rows are common to all parties",
-            expected=f"at least {MIN_ROWS}",
-            got=str(len(rows)),
-            cure="check that all parties write ids alike, and that they have people in common",
-        )
 
 
 def copy_state(state: PartState) -> PartState:

@@ -9,7 +9,7 @@ import pytest
 
 from hekat.data import Table
 from hekat.errors import PartyStoppedError, PolicyError
-from hekat.protocol.vertical_linear.arbiter import guest
+from hekat.protocol.vertical_linear.arbiter import leak_rules
 from hekat.protocol.vertical_linear.label_leak.number_bits import check_number_bits
 from hekat.protocol.vertical_linear.objective import WEIGHTS
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
@@ -47,7 +47,7 @@ def test_a_host_finds_the_large_numbers_of_a_batch(rehearse, settings_of, claims
     job = settings_of(batch_rows=0, epochs=1, protection="none", task="number", accepted=None)
     run = rehearse(job, claims, exactness_check=False, stand_ins={"shop": notebook.play_host})
     with monkeypatch.context() as old:
-        old.setattr(guest, "check_number_bits", lambda *arguments: None)
+        old.setattr(leak_rules, "check_number_bits", lambda *arguments: None)
         run.run()
     rows, _, gradient = notebook.steps[0]
     found, _ = pursue(notebook.features[rows], -len(rows) * gradient[WEIGHTS][:, 0])

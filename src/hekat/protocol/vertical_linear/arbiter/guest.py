@@ -13,7 +13,6 @@ Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2; FLASH, appendix A.2.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from hekat.data.features import MAX_COLUMNS
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stop_rules import should_stop
+from hekat.protocol.vertical_linear.arbiter.leak_rules import LabelCounts
 from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
 from hekat.protocol.vertical_linear.arbiter.messages import (
@@ -39,8 +39,6 @@ from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, IntArray, decode_products
 from hekat.protocol.vertical_linear.label_leak.equation_total import describe_equation_total
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations, check_leverage
-from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, least_label_bits
-from hekat.protocol.vertical_linear.label_leak.number_bits import check_number_bits
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
@@ -77,21 +75,13 @@ def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> Sta
     """Hear all hosts, check their counts, and tell all roles the sizes; `finished` where the resumed run had ended."""
     settings = own.settings
     counts, feature_bits = [own.column_count], own.feature_bits
-    target_bits = math.ceil(np.abs(targets.values).max()).bit_length()
-    label_bits = least_label_bits(targets.values, own.batches, settings)
+    labels = LabelCounts.of(own, targets)
     for host in settings.hosts:
         ready = channel.receive(host, READY_STEP, HostReadyMessage)
         _check_ready(ready, host, own)
         leak = LeakCount(host, len(own.batches), ready.column_count, own.row_count, ready.high_leverage_columns)
         channel.ledger.note("setup", leak.describe(), "disclosed")
-        check_equations(leak, settings)
-        check_label_bits(
-            host, ready.column_count, ready.feature_bits, own.largest_batch, label_bits, settings, target_bits
-        )
-        check_number_bits(
-            host, ready.column_count, ready.feature_bits, targets.values, own.batches, settings, target_bits
-        )
-        check_leverage(leak, settings)
+        labels.check_host(leak, ready.feature_bits)
         counts.append(ready.column_count)
         feature_bits = max(feature_bits, ready.feature_bits)
     if len(settings.hosts) > 1:
@@ -100,14 +90,14 @@ def _begin(channel: RecordedChannel, own: LocalTrainer, targets: Targets) -> Sta
     leak = own.count_leak(ones=1)
     channel.ledger.note("setup", f"{leak.describe()}, on the hosts' scores: it has the labels", "disclosed")
     check_equations(leak, settings)
-    check_leverage(leak, settings)
+    check_leverage(leak, settings, own.high_leverage_columns)
     channel.ledger.note("setup", describe_told_loss(own.row_count, settings.training.epochs), "disclosed")
     start = StartMessage(
         row_count=own.row_count,
         column_counts=counts,
         high_leverage_columns=leak.high_leverage_columns,
         feature_bits=feature_bits,
-        target_bits=target_bits,
+        target_bits=labels.target_bits,
         epochs_done=own.epochs_done,
         finished=own.run.had_ended(settings.training.epochs),
     )

@@ -17,6 +17,7 @@ import numpy as np
 from hekat.data import Table, check_has_no_labels
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical_linear.arbiter.leak_rules import check_host_alone
 from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.arbiter.loss import encode_loss_part
 from hekat.protocol.vertical_linear.arbiter.messages import (
@@ -32,7 +33,6 @@ from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray, decode_products
 from hekat.protocol.vertical_linear.label_leak.equation_total import describe_equation_total
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations, check_leverage
-from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, most_label_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
@@ -69,11 +69,7 @@ def _announce(channel: RecordedChannel, own: LocalTrainer) -> StartMessage:
     settings = own.settings
     leak = own.count_leak()
     channel.ledger.note("setup", leak.describe(), "disclosed")
-    check_equations(leak, settings)
-    most_bits = most_label_bits(own.largest_batch, settings)
-    check_label_bits(own.party, own.column_count, own.feature_bits, own.largest_batch, most_bits, settings)
-    check_leverage(leak, settings)
-    own.check_column_rows()
+    check_host_alone(own, leak)
     ready = HostReadyMessage(
         row_count=own.row_count,
         column_count=own.column_count,

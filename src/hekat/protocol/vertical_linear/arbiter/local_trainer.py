@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from hekat.protocol.vertical_linear.fixed_point import (
 )
 from hekat.protocol.vertical_linear.label_leak.column_rows import check_column_rows
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount
-from hekat.protocol.vertical_linear.label_leak.leverage import count_high_leverage_columns
+from hekat.protocol.vertical_linear.label_leak.leverage import find_high_leverage_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS, make_job_optimiser, regularised, residual_of
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
@@ -117,8 +118,14 @@ class LocalTrainer:
 
         `ones` is the number of columns of ones beside the party's own columns.
         """
-        high = count_high_leverage_columns(self._floats, self.batches)
+        high = len(self.high_leverage_columns)
         return LeakCount(self.party, len(self.batches), self.column_count + ones, self.row_count, high)
+
+    @cached_property
+    def high_leverage_columns(self) -> tuple[str, ...]:
+        """The names of the columns in which, in some batch, one row outweighs the rest."""
+        found = find_high_leverage_columns(self._floats, self.batches)
+        return tuple(name for name, is_high in zip(self.column_names, found.tolist(), strict=True) if is_high)
 
     def check_column_rows(self) -> None:
         """Raise PolicyError where this host's columns, as the protocol has them, share too few rows of a batch."""

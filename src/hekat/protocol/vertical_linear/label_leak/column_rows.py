@@ -59,7 +59,7 @@ def check_column_rows(
                 cure=", ".join(
                     [
                         "leave out or merge columns that are empty or alike in most rows",
-                        "use larger batches or fewer fixed_point.feature_bits",
+                        "use larger batches",
                         *ways_out(settings),
                     ]
                 ),

@@ -14,6 +14,7 @@ A gradient tells a row that outweighs the rest of a column in a batch (`leverage
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hekat.errors import PolicyError
@@ -27,6 +28,7 @@ from hekat.protocol.vertical_linear.settings import (
 )
 
 ROWS_PER_EQUATION = 10
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,27 @@ def check_equations(count: LeakCount, settings: VerticalLinearSettings) -> None:
         expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {rows}",
         got=f"{count.equation_count}: {_say(count.batch_count, 'batch', 'batches')} x "
         f"{_say(count.column_count, 'column', 'columns')}",
-        cure=", ".join(["use larger batches or fewer columns", *cures]),
+        cure=", ".join([*_fewer_equations(count, settings), *cures]),
     )
 
 
-def check_leverage(count: LeakCount, settings: VerticalLinearSettings) -> None:
-    """Raise PolicyError where a column tells what others hold in single rows, unless the job accepts that."""
+def _fewer_equations(count: LeakCount, settings: VerticalLinearSettings) -> list[str]:
+    """The batches and the columns that would pass; a count of one batch may be one of several."""
+    ones = count.party == settings.guest
+    most_columns = count.row_count // (ROWS_PER_EQUATION * count.batch_count) - ones
+    batches = count.row_count // (ROWS_PER_EQUATION * count.column_count)
+    rows = -(-count.row_count // batches) if batches else 0
+    return [
+        *([f"set training.batch_rows = {rows} or more"] if batches and count.batch_count > 1 else []),
+        *([f"train on at most {_say(most_columns, 'column', 'columns')} of {count.party}"] if most_columns > 0 else []),
+    ]
+
+
+def check_leverage(count: LeakCount, settings: VerticalLinearSettings, names: Sequence[str] = ()) -> None:
+    """Raise PolicyError where a column tells what others hold in single rows, unless the job accepts that.
+
+    `names` are the columns that do, where the party itself checks its own.
+    """
     told, waived, cures = _at_stake(count, settings, of="single rows of hosts' columns", labels="labels of single rows")
     if waived or not count.high_leverage_columns:
         return
@@ -85,11 +102,17 @@ def check_leverage(count: LeakCount, settings: VerticalLinearSettings) -> None:
     raise PolicyError(
         f"{_say(count.high_leverage_columns, 'column', 'columns')} of {told}",
         expected=f"no row with more than {MAX_LEVERAGE:g} of a column's sum of squares in a batch, about any centre",
-        got="one that outweighs the rest there",
+        got=f"one that outweighs the rest there{_name_columns(names)}",
         cure=", ".join(
             ["leave rare categories out or merge them", "take logarithms of long tails", "use larger batches", *cures]
         ),
     )
+
+
+def _name_columns(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f": {shown}{more}" if names else ""
 
 
 def _say(count: int, one: str, several: str) -> str:

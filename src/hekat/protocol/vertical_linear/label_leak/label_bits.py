@@ -24,6 +24,7 @@ import numpy.typing as npt
 from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.label_leak.cures import ways_out
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.training_settings import LEAST_FEATURE_BITS
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -72,8 +73,25 @@ def check_label_bits(
             f"the gradients of host {party} would tell the labels of a batch",
             expected=f"at most {math.floor(label_bits)} bits a batch, the bits of its labels",
             got=f"{told}: {column_count} columns, features of {feature_bits} bits",
-            cure=", ".join(["use larger batches, fewer columns or fixed_point.feature_bits", *ways_out(settings)]),
+            cure=", ".join(
+                [
+                    "use larger batches or fewer columns",
+                    *_fewer_bits(column_count, feature_bits, told, label_bits, settings),
+                    *ways_out(settings),
+                ]
+            ),
         )
+
+
+def _fewer_bits(
+    column_count: int, feature_bits: int, told: int, label_bits: float, settings: VerticalLinearSettings
+) -> list[str]:
+    """The most fixed_point.feature_bits with which the rule would pass, if any do."""
+    said = settings.fixed_point.feature_bits
+    too_many = math.ceil((told - label_bits) / (column_count * settings.column_count))
+    if said - too_many < LEAST_FEATURE_BITS or feature_bits <= too_many:
+        return []
+    return [f"set fixed_point.feature_bits = {said - too_many} or fewer"]
 
 
 def bits_of_column(feature_bits: int, row_count: int, settings: VerticalLinearSettings, target_bits: int = 1) -> int:

@@ -27,8 +27,8 @@ MAX_LEVERAGE = 0.1
 _ROUNDING = 1e-9
 
 
-def count_high_leverage_columns(features: Features, batches: Iterable[IntArray]) -> int:
-    """Count the columns that have, in some batch, a row with a leverage above MAX_LEVERAGE, or only one value.
+def find_high_leverage_columns(features: Features, batches: Iterable[IntArray]) -> BoolArray:
+    """Which columns (columns,) have, in some batch, a row with a leverage above MAX_LEVERAGE, or only one value.
 
     Leverages of n rows add up to 2, so every column of a batch of fewer than 20 rows has such a row.
     """
@@ -36,7 +36,7 @@ def count_high_leverage_columns(features: Features, batches: Iterable[IntArray])
     for rows in batches:
         part = features[rows]
         is_high |= _of_dense(part) if is_dense(part) else _of_sparse(part)
-    return int(is_high.sum())
+    return is_high
 
 
 def _of_dense(part: FloatArray) -> BoolArray:

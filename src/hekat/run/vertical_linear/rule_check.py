@@ -1,0 +1,102 @@
+"""Judges every rule of a vertical training before anything is sent, on the rows that will be trained on.
+
+A machine that has the tables of all parties finds the common rows by itself, in the order of the set intersection, and
+judges the batches that will be drawn from them. A machine of one party knows its own columns alone: it refuses what
+would be refused whichever of its rows are common, and the roles check again, exactly, before numbers leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table
+from hekat.errors import InputError, PolicyError
+from hekat.protocol.psi.ids import make_ids
+from hekat.protocol.psi.intersection_result import in_stable_order
+from hekat.protocol.vertical_linear.arbiter.leak_rules import judge_gradients
+from hekat.protocol.vertical_linear.batches import batch_count, draw_batches
+from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations
+from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, most_label_bits
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.factors import check_last_factors
+from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own_features, encode_targets
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales
+from hekat.run.vertical_linear.working_cures import find_working_cures
+
+
+def find_common_tables(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """The rows of each party that all have, in the order in which a set intersection gives them.
+
+    Raises InputError where no row is common.
+    """
+    ids = {party: make_ids(table.ids.columns, party) for party, table in tables.items() if table.ids is not None}
+    if len(ids) < len(tables):
+        return dict(tables)
+    held = {party: _digests(own.digests) for party, own in ids.items()}
+    common = set.intersection(*(set(digests) for digests in held.values()))
+    if not common:
+        raise InputError(
+            "no row is common to all parties",
+            expected="ids that all parties have",
+            got="none",
+            cure="check that all parties write ids alike: the same columns in the same order, the same spelling",
+        )
+    found = {}
+    for party, table in tables.items():
+        rows = np.array([row for row, digest in enumerate(held[party]) if digest in common], dtype=np.int64)
+        found[party] = table.take(in_stable_order(rows, ids[party]))
+    return found
+
+
+def check_rules(common: Mapping[str, Table], settings: VerticalLinearSettings) -> None:
+    """Judge a training on the `common` rows of all parties.
+
+    Raises PolicyError where gradients would tell too much, with cures that were judged by the same rules; and
+    InputError, BoundError or JobError as the roles do.
+    """
+    try:
+        judge(common, settings)
+    except PolicyError as error:
+        cures = find_working_cures(common, settings, judge)
+        raise PolicyError(error.what, expected=error.expected, got=error.got, cure=", or ".join(cures)) from None
+
+
+def judge(common: Mapping[str, Table], settings: VerticalLinearSettings) -> None:
+    """Check what the roles of the job's form check before numbers leave. Raises as `check_rules`."""
+    if settings.form == "arbiter":
+        judge_gradients(common, settings)
+        return
+    training, scales = settings.training, Scales(settings.fixed_point, settings.task)
+    row_count = min(len(table) for table in common.values())
+    batches = draw_batches(row_count, training.batch_rows, training.seed)
+    for party, table in common.items():
+        columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
+        encode_own_features(columns.features, scales, party)
+    encode_targets(prepare_targets(common[settings.guest], settings), scales, settings.guest)
+    scales.check(row_count, max(len(rows) for rows in batches))
+    check_last_factors(training, len(batches))
+
+
+def check_own_table(party: str, table: Table, settings: VerticalLinearSettings) -> None:
+    """Judge what one party's own columns tell for certain: the fewest equations, if all of its rows are common.
+
+    Raises PolicyError.
+    """
+    if settings.form != "arbiter":
+        return
+    batches = batch_count(len(table), settings.training.batch_rows)
+    columns, batch_rows = table.features.shape[1], -(-len(table) // batches)
+    # One batch of so many rows: with fewer common rows, batches have no more than that.
+    check_equations(LeakCount(party, 1, columns + (party == settings.guest), batch_rows), settings)
+    if party != settings.guest and settings.training.standardise:
+        # Some feature then is one spread or more from the mean.
+        most_bits = most_label_bits(batch_rows, settings)
+        check_label_bits(party, columns, settings.fixed_point.feature_bits, batch_rows, most_bits, settings)
+
+
+def _digests(rows: npt.NDArray[np.uint8]) -> list[bytes]:
+    return [row.tobytes() for row in rows]
