@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any
 
+from hekat.cli.init.guest_from import Suggestion, suggest_guest_job
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.printable import printable
 from hekat.errors import InputError
@@ -16,7 +18,7 @@ from hekat.job.new.write_guest_job import write_guest_job
 
 def init_guest_job(options: argparse.Namespace) -> int:
     """Write the files that the options describe, and say what comes next."""
-    refuse_options(options, options.protocol, "parties", "aggregator", "protection", "tables", command="hekat init")
+    refuse_options(options, options.protocol, "parties", "aggregator", "protection", command="hekat init")
     if options.example or options.data not in (None, "csv"):
         got = "--example" if options.example else f"--data {options.data}"
         raise InputError(
@@ -25,32 +27,45 @@ def init_guest_job(options: argparse.Namespace) -> int:
             got=got,
             cure="leave it out; the site file that is written says how to name another kind of source",
         )
+    if options.split or options.allow_two_parties:
+        given = "--split" if options.split else "--allow-two-parties"
+        raise InputError(
+            f"{given} is for horizontal jobs", expected="a job without it", got=given, cure=f"leave out {given}"
+        )
     if options.protocol == "psi":
         refuse_options(options, "psi", "arbiter", "model", "classes", "label", command="hekat init")
-    job = _choose(options)
+    usual = NewGuestJob(options.protocol)
+    found = None if options.tables is None else suggest_guest_job(options, usual)
+    job = _choose(options, usual, found)
     paths = write_guest_job(options.folder, job)
-    next_step = f"say in site.toml where rows lie, then: hekat run {options.folder / JOB_FILE} --dry-run"
+    command = f"hekat run {options.folder / JOB_FILE}"
+    is_whole = job.sources.keys() >= set(job.parties)
+    next_step = command if is_whole else f"say in site.toml where rows lie, then: {command} --dry-run"
     if options.json:
         told = {"written": [str(path) for path in paths], "job": job.name, "protocol": job.protocol}
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return 0
-    for line in (*(f"written     {path}" for path in paths), f"next        {next_step}"):
+    said = () if found is None else found.say()
+    for line in (*(f"written     {path}" for path in paths), *said, f"next        {next_step}"):
         sys.stdout.write(printable(line) + "\n")
     return 0
 
 
-def _choose(options: argparse.Namespace) -> NewGuestJob:
-    usual = NewGuestJob(options.protocol)
+def _choose(options: argparse.Namespace, usual: NewGuestJob, found: Suggestion | None) -> NewGuestJob:
+    """The new job, from the options, then from what the tables suggest, then from the defaults."""
     model = options.model or usual.model
     no_classes = options.protocol == "psi" or model == "linear"
+    said: dict[str, Any] = {
+        "guest": options.guest or usual.guest,
+        "hosts": options.hosts or usual.hosts,
+        "model": model,
+        "classes": options.classes if options.classes is not None else () if no_classes else usual.classes,
+        "label": options.label or usual.label,
+        "id": options.id or usual.id,
+    }
     return NewGuestJob(
         protocol=options.protocol,
         name=options.name or options.folder.resolve().name or usual.name,
-        guest=options.guest or usual.guest,
-        hosts=options.hosts or usual.hosts,
         arbiter=options.arbiter,
-        model=model,
-        classes=options.classes if options.classes is not None else () if no_classes else usual.classes,
-        label=options.label or usual.label,
-        id=options.id or usual.id,
+        **said | ({} if found is None else found.fill_in(options.model)),
     )

@@ -13,7 +13,6 @@ from hekat.cli.init.read_tables import read_tables
 from hekat.data.profile.table_profile import TableProfile
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.errors import InputError, PolicyError
-from hekat.job.new.column_plan import column_settings
 from hekat.job.new.new_job import NewJob
 from hekat.job.new.split_rows import split_rows
 from hekat.job.new.table_plan import TablePlan, plan_tables
@@ -52,7 +51,7 @@ def new_from_tables(options: argparse.Namespace) -> NewFromTables:
         classes=plan.label.classes,
         label=plan.label.name,
         sources=_sources(plan, parties, paths, options.folder, split=options.split),
-        columns={column.name: said for column in plan.kept if (said := column_settings(column))},
+        columns=plan.settings(sees_all=options.split or len(paths) == len(parties)),
         hold_out=HOLD_OUT,
         allow_two_parties=options.allow_two_parties,
         weight_max=_bound_on_rows(max(table.rows for table in plan.tables)),

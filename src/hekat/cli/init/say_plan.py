@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from hekat.data.profile.table_profile import TableProfile
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.job.new.column_plan import ColumnPlan
-from hekat.job.new.table_plan import TablePlan
+from hekat.job.new.table_plan import LabelPlan, TablePlan
 
 MOST_NAMES_SHOWN = 20
 
@@ -16,14 +16,18 @@ def say_plan(plan: TablePlan) -> Iterator[str]:
     """The lines, in the order in which a reader asks."""
     for table in plan.tables:
         yield f"read        {describe_table(table)}"
-    label = plan.label
-    guessed = "; a guess: --label COLUMN names another" if label.is_guess else ""
-    yield f"label       {label.name}: {', '.join(label.classes) or 'numbers, so a regression'}{guessed}"
+    yield say_label(plan.label)
     yield from say_columns(plan.columns)
     for name, tables in plan.missing_at.items():
         yield f"left out    {name}: not in {', '.join(tables)}"
     for problem in plan.problems:
         yield f"to mend     {problem}: hekat run refuses the table as it is"
+
+
+def say_label(label: LabelPlan) -> str:
+    """Which column is predicted, and whether nobody said so."""
+    guessed = "; a guess: --label COLUMN names another" if label.is_guess else ""
+    return f"label       {label.name}: {', '.join(label.classes) or 'numbers, so a regression'}{guessed}"
 
 
 def describe_table(table: TableProfile) -> str:

@@ -142,6 +142,11 @@ class ColumnProfile:
         return MOST_DISTINCT + 1 if self.counts is None else len(self.counts)
 
     @property
+    def distinct_cells(self) -> frozenset[str]:
+        """All cells of a column that `is_unique`; nothing else keeps them."""
+        return frozenset(cell.strip() for cell in self._seen)
+
+    @property
     def mean(self) -> float:
         """The mean of all numbers, NaN for none."""
         return self.total / self.numbers if self.numbers else math.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -16,6 +17,8 @@ _LEAST_COVERED = 0.5
 # In tables that are no mere example, what fewer rows hold is "other": it teaches nothing and can tell of one person.
 RARE_ROWS = 5
 _ROWS_WITHOUT_RARE = 200
+# Whole numbers without a gap between them are numbers of records, but not in a handful of rows.
+_LEAST_COUNTED = 20
 # A column is still one of numbers where so many of its cells are, and its texts are few different ones.
 _MOSTLY = 0.9
 _MOST_ODD_TEXTS = 5
@@ -42,8 +45,9 @@ class ColumnPlan:
     fill: float | str | None = None
 
 
-def plan_column(column: ColumnProfile) -> ColumnPlan:
-    """Decide by the facts of all files together."""
+def plan_column(column: ColumnProfile, least: int | None = None) -> ColumnPlan:
+    """Decide by the facts of all files together. `least` is how many rows a category needs, unless said RARE_ROWS, or 1
+    in small tables; with it no bucket of fewer rows is made."""
     name = column.name
     if not column.filled:
         return _left_out(name, "empty in every row")
@@ -61,7 +65,7 @@ def plan_column(column: ColumnProfile) -> ColumnPlan:
         return _numbers(column)
     if column.numbers >= _MOSTLY * column.filled and not column.dates and len(column.odd) <= _MOST_ODD_TEXTS:
         return _numbers(column, tuple(sorted(column.odd)))
-    return _texts(column)
+    return _texts(column, least)
 
 
 def looks_like_ids(column: ColumnProfile) -> bool:
@@ -69,18 +73,24 @@ def looks_like_ids(column: ColumnProfile) -> bool:
     return _ID_NAME.match(column.name) is not None
 
 
-def column_settings(plan: ColumnPlan) -> dict[str, Any]:
-    """What the job says of a column that is kept, its name aside; nothing for numbers without gaps."""
+def column_settings(plan: ColumnPlan, *, sees_all: bool) -> dict[str, Any]:
+    """What the job says of a column that is kept, its name aside; nothing for numbers without gaps. `sees_all`: the
+    plan is of all rows that there are, so that no other text can come."""
     if plan.kept == "numbers":
         return {} if plan.fill is None else {"fill": plan.fill}
-    settings: dict[str, Any] = {"categories": list(plan.categories), "other": True}
-    return settings | ({"fill": plan.fill} if plan.fill is not None else {})
+    settings: dict[str, Any] = {"categories": list(plan.categories)}
+    if plan.rare or not sees_all:
+        settings["other"] = True
+    if plan.fill is not None:
+        settings["fill"] = plan.fill
+    return settings
 
 
 def _is_record(column: ColumnProfile) -> bool:
     if not column.is_unique or column.filled < 2:
         return False
     is_counted = column.is_whole and not column.texts and column.high - column.low == column.filled - 1
+    is_counted = is_counted and column.filled >= _LEAST_COUNTED
     return looks_like_ids(column) or is_counted
 
 
@@ -91,26 +101,37 @@ def _numbers(column: ColumnProfile, empty: tuple[str, ...] = ()) -> ColumnPlan:
     )
 
 
-def _texts(column: ColumnProfile) -> ColumnPlan:
+def _texts(column: ColumnProfile, least: int | None) -> ColumnPlan:
     if column.counts is None or (column.distinct > MOST_CATEGORIES and _covered(column) < _LEAST_COVERED):
         return _left_out(
             column.name,
             "almost as many texts as rows" if column.is_unique else "too many different texts",
             "put them into groups in a column of the table",
         )
-    least = RARE_ROWS if column.rows >= _ROWS_WITHOUT_RARE else 1
-    frequent = [text for text, count in column.counts.most_common(MOST_CATEGORIES) if count >= least]
-    categories = tuple(sorted(text for text in frequent if text != "other"))
-    if not categories:
-        return _left_out(column.name, f"no text in {RARE_ROWS} rows", "put them into groups in a column of the table")
+    usual = RARE_ROWS if column.rows >= _ROWS_WITHOUT_RARE else 1
+    frequent = _frequent(column.counts, least or usual, fill_other=least is not None)
+    if not frequent:
+        return _left_out(
+            column.name, "no text in enough rows to learn from", "put them into groups in a column of the table"
+        )
     return ColumnPlan(
         column.name,
         "texts",
-        categories=categories,
-        rare=column.distinct - len(categories),
+        categories=tuple(sorted(frequent)),
+        rare=column.distinct - len(frequent),
         gaps=column.empty,
-        fill="other" if column.empty else None,
+        fill=frequent[0] if column.empty else None,
     )
+
+
+def _frequent(counts: Mapping[str, int], least: int, *, fill_other: bool) -> list[str]:
+    """The texts that are categories of their own; where `fill_other`, the rest makes up `least` rows or is nothing."""
+    ordered = sorted(counts, key=lambda text: (-counts[text], text))
+    frequent = [text for text in ordered[:MOST_CATEGORIES] if counts[text] >= least and text != "other"]
+    rest = sum(counts.values()) - sum(counts[text] for text in frequent)
+    while fill_other and 0 < rest < least and frequent:
+        rest += counts[frequent.pop()]
+    return frequent
 
 
 def _covered(column: ColumnProfile) -> float:

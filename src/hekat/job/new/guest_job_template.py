@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
-from hekat.job.new.column_sections import COLUMNS_COMMENT
+from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
@@ -20,11 +20,13 @@ _WHAT = {
     "vertical_linear": "parties have other columns of the same people; one of them has the labels",
     "psi": "parties learn which ids they share, and nothing is trained",
 }
+_COLUMNS = {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "other"}}
 
 
 def guest_job_text(job: NewGuestJob) -> str:
     """The whole job file; it parses, and with its defaults uncommented it says the same."""
     sections = [_top(job), *(_regression(job) if job.trains else [_intersection_alone(job)])]
+    sections += column_sections(job.columns)
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 
 
@@ -56,11 +58,7 @@ def _top(job: NewGuestJob) -> list[str]:
             if job.classes
             else example("classes", ["no", "yes"], "what labels can be; left out here: a regression"),
             default("sparse", False, "true: rows are held sparse at every party"),
-            example(
-                "columns",
-                {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "other"}},
-                COLUMNS_COMMENT,
-            ),
+            *([] if job.columns else [example("columns", _COLUMNS, COLUMNS_COMMENT)]),
         ]
     lines.append(example("party_keys", {job.guest: "hekat-party-ed25519:..."}, "of every role: hekat keys party"))
     waits = "seconds to wait for a message; 120 for each role"

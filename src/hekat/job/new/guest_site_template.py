@@ -11,6 +11,7 @@ from hekat.toml_text import toml_key
 _ID = "the column that names a person, in the same writing at all parties; several: a list"
 _PATH = "a header of column names, then a row for each person"
 _DEFAULTS = {"ignore": [], "deny_columns": [], "separator": ",", "decimal": ".", "encoding": "utf-8", "missing": []}
+_COMMENTS = {**COMMENTS, "path": _PATH, "id": _ID, "label": COMMENTS["label"] + "; the guest alone has one"}
 
 
 def guest_site_text(job: NewGuestJob) -> str:
@@ -33,19 +34,16 @@ def guest_site_text(job: NewGuestJob) -> str:
 
 
 def _party(job: NewGuestJob, party: str) -> list[str]:
-    is_guest = party == job.guest
+    is_guest, source = party == job.guest, job.source_of(party)
     lines = [f"[{toml_key('party', party)}]", *_keys(job, party), ""]
     lines += [
         f"[{toml_key('party', party, 'data', job.data_name)}]",
         chosen("source", "csv", "or another kind that docs/how_to/data_sources.md describes"),
-        chosen("path", job.path_of(party), _PATH),
-        chosen("id", job.id[0] if len(job.id) == 1 else job.id, _ID),
+        *(chosen(key, value, _COMMENTS[key]) for key, value in source.items()),
     ]
-    if job.trains and is_guest:
-        lines.append(chosen("label", job.label, COMMENTS["label"] + "; the guest alone has one"))
     if not is_guest:  # the guest's lines say what there is
         return lines
-    return lines + [default(key, value, COMMENTS[key]) for key, value in _DEFAULTS.items()]
+    return lines + [default(key, value, COMMENTS[key]) for key, value in _DEFAULTS.items() if key not in source]
 
 
 def _keys(job: NewGuestJob, party: str) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hekat.errors import InputError
 
@@ -13,7 +15,9 @@ MODELS = ("logistic", "linear")
 @dataclass(frozen=True)
 class NewGuestJob:
     """One new vertical regression or set intersection; tables are CSV files. `arbiter`, `model`, `classes` and `label`
-    are for a regression. Raises InputError for choices that do not go together."""
+    are for a regression. `sources` are the options of parties' data sources as the site file says them, where tables
+    were looked at, and `columns` is what the job says of columns. Raises InputError for choices that do not go
+    together."""
 
     protocol: str
     name: str = "first-job"
@@ -24,6 +28,8 @@ class NewGuestJob:
     classes: tuple[str, ...] = ("no", "yes")
     label: str = "label"
     id: tuple[str, ...] = ("id",)
+    sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     data_name: str = field(default="rows", init=False)
 
     def __post_init__(self) -> None:
@@ -66,9 +72,12 @@ class NewGuestJob:
             return ()
         return self.parties if self.arbiter is None else (self.arbiter,)
 
-    def path_of(self, party: str) -> str:
-        """Where a party's rows lie by default, beside the site file."""
-        return f"data/{party}.csv"
+    def source_of(self, party: str) -> Mapping[str, Any]:
+        """The options of a party's data source; paths as in the site file."""
+        usual: dict[str, Any] = {"path": f"data/{party}.csv", "id": self.id[0] if len(self.id) == 1 else list(self.id)}
+        if self.trains and party == self.guest:
+            usual["label"] = self.label
+        return self.sources.get(party) or usual
 
 
 def _refuse(option: str, expected: str, got: str, cure: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hekat.data.profile.column_profile import ColumnProfile, merge_columns
 from hekat.data.profile.table_profile import TableProfile
 from hekat.errors import InputError
-from hekat.job.new.column_plan import ColumnPlan, plan_column
+from hekat.job.new.column_plan import ColumnPlan, column_settings, plan_column
 
-_LABEL_NAMES = ("label", "target", "class", "outcome", "y", "diagnosis")
+LABEL_NAMES = ("label", "target", "class", "outcome", "y", "diagnosis")
 MOST_CLASSES = 20
 
 
@@ -55,6 +56,11 @@ class TablePlan:
     def left_out(self) -> tuple[ColumnPlan, ...]:
         return tuple(column for column in self.columns if column.kept is None)
 
+    def settings(self, *, sees_all: bool) -> dict[str, dict[str, Any]]:
+        """What the job says of columns; `sees_all` as `column_settings` takes it."""
+        said = {column.name: column_settings(column, sees_all=sees_all) for column in self.kept}
+        return {name: settings for name, settings in said.items() if settings}
+
     def describe(self) -> dict[str, str]:
         """What becomes of each column, the label aside."""
         kept = {column.name: column.kept or f"left out: {column.why}" for column in self.columns}
@@ -84,20 +90,17 @@ def plan_tables(
     }
     chosen = _label_of(tables, everywhere, label)
     merged = {name: merge_columns([table.columns[name] for table in tables]) for name in everywhere}
-    plans = tuple(_plan(merged[name], tables) for name in everywhere if name != chosen)
-    if not any(plan.kept for plan in plans):
-        raise InputError(
-            f"{_names_of(tables)}: no column is left to learn from",
-            expected="columns of numbers, or of texts that repeat, which all tables have",
-            got=_reasons(plans, missing_at) or "the label alone",
-            cure="name the label with --label, or add such columns to the table",
-        )
+    plans = tuple(plan_in_tables(merged[name], tables) for name in everywhere if name != chosen)
+    check_columns_left(_names_of(tables), plans, missing_at)
     plan = LabelPlan(chosen, _classes_of(merged[chosen], classes), label is None)
-    return TablePlan(tuple(tables), plan, plans, missing_at, _problems(tables, chosen))
+    return TablePlan(
+        tuple(tables), plan, plans, missing_at, problems_of(tables, {table.name: chosen for table in tables})
+    )
 
 
-def _plan(column: ColumnProfile, tables: Sequence[TableProfile]) -> ColumnPlan:
-    plan = plan_column(column)
+def plan_in_tables(column: ColumnProfile, tables: Sequence[TableProfile], least: int | None = None) -> ColumnPlan:
+    """Decide by the column's facts in all tables, and leave it out where one of them writes it unlike its others."""
+    plan = plan_column(column, least)
     for table in tables:
         held = table.columns[column.name]
         if plan.kept == "numbers" and (held.commas if table.dialect.decimal == "." else held.points):
@@ -113,7 +116,7 @@ def _plan(column: ColumnProfile, tables: Sequence[TableProfile]) -> ColumnPlan:
 
 def _label_of(tables: Sequence[TableProfile], everywhere: Sequence[str], label: str | None) -> str:
     if label is None:
-        named = next((name for name in everywhere if name.lower() in _LABEL_NAMES), None)
+        named = next((name for name in everywhere if name.lower() in LABEL_NAMES), None)
         if named or everywhere:
             return named or everywhere[-1]
     for table in tables:
@@ -148,11 +151,33 @@ def _classes_of(column: ColumnProfile, classes: Sequence[str] | None) -> tuple[s
     )
 
 
-def _problems(tables: Sequence[TableProfile], label: str) -> tuple[str, ...]:
+def plan_label(table: TableProfile, name: str, classes: Sequence[str] | None, *, is_guess: bool) -> LabelPlan:
+    """The label in one table. Raises InputError as `plan_tables`."""
+    _label_of([table], list(table.columns), name)
+    return LabelPlan(name, _classes_of(table.columns[name], classes), is_guess)
+
+
+def check_columns_left(
+    name: str, plans: Sequence[ColumnPlan], missing_at: Mapping[str, tuple[str, ...]] | None = None
+) -> None:
+    """Raise InputError where nothing is left to learn from in the tables called `name`."""
+    if any(plan.kept for plan in plans):
+        return
+    raise InputError(
+        f"{name}: no column is left to learn from",
+        expected="columns of numbers, or of texts that repeat, which all tables have",
+        got=_reasons(plans, missing_at or {}) or "the label alone",
+        cure="name the label with --label, or add such columns to the table",
+    )
+
+
+def problems_of(tables: Sequence[TableProfile], labels: Mapping[str, str]) -> tuple[str, ...]:
+    """What makes a run refuse rows as they are; `labels` names the label's column by the name of its table."""
     problems = []
     for table in tables:
-        empty = table.columns[label]
-        if empty.empty:
+        label = labels.get(table.name)
+        empty = None if label is None else table.columns[label]
+        if empty is not None and empty.empty:
             problems.append(
                 f"{table.name}: {empty.empty} rows have no {label} (first in line {empty.first_empty}); remove them"
             )
@@ -164,7 +189,7 @@ def _problems(tables: Sequence[TableProfile], label: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def _reasons(plans: Sequence[ColumnPlan], missing_at: dict[str, tuple[str, ...]]) -> str:
+def _reasons(plans: Sequence[ColumnPlan], missing_at: Mapping[str, tuple[str, ...]]) -> str:
     reasons = [f"{plan.name}: {plan.why}" for plan in plans]
     reasons += [f"{name}: not in {', '.join(at)}" for name, at in missing_at.items()]
     return "; ".join(reasons[:8]) + ("; ..." if len(reasons) > 8 else "")

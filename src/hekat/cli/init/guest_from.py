@@ -1,0 +1,110 @@
+"""`hekat init --from` of a job with a guest and hosts: who is the guest, which columns are ids, what is left out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hekat.cli.init.horizontal_from import csv_options, parties_of, path_beside
+from hekat.cli.init.read_tables import read_tables
+from hekat.cli.init.say_plan import describe_table, say_columns, say_label
+from hekat.errors import InputError
+from hekat.job.new.new_guest_job import NewGuestJob
+from hekat.job.new.vertical_plan import PartyPlan, VerticalPlan, find_guest, plan_vertical
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What the tables suggest: the parties, the guest first, and the plan for the tables of as many of them."""
+
+    parties: tuple[str, ...]
+    plan: VerticalPlan
+    paths: tuple[str, ...]
+
+    def fill_in(self, model: str | None) -> dict[str, Any]:
+        """What a NewGuestJob takes of it."""
+        label, ids = self.plan.label, self.plan.parties[0].ids
+        sources = {
+            name: _source(party, path, self.plan if number == 0 else None)
+            for number, (name, party, path) in enumerate(zip(self.parties, self.plan.parties, self.paths, strict=False))
+        }
+        said: dict[str, Any] = {"guest": self.parties[0], "hosts": self.parties[1:], "id": ids, "sources": sources}
+        if label is None:
+            return said
+        kind = model or ("logistic" if label.classes else "linear")
+        return said | {
+            "label": label.name, "classes": label.classes, "model": kind, "columns": self.plan.settings()
+        }  # fmt: skip
+
+    def say(self) -> Iterator[str]:
+        """What was found, for a reader."""
+        if self.plan.label is not None:
+            yield f"guest       {self.parties[0]}: its table has the label"
+            yield say_label(self.plan.label)
+        for name, party in zip(self.parties, self.plan.parties, strict=False):
+            yield f"read        {name}: {describe_table(party.table)}"
+            yield f"ids         {', '.join(party.ids)}"
+            if self.plan.label is not None:
+                yield from say_columns(party.columns)
+        if self.plan.common is not None:
+            yield f"common      {self.plan.common:,} rows by these ids, counted here in the open"
+        for problem in self.plan.problems:
+            yield f"to mend     {problem}: hekat run refuses the table as it is"
+
+
+def suggest_guest_job(options: argparse.Namespace, usual: NewGuestJob) -> Suggestion:
+    """Read the tables and plan. Raises InputError."""
+    paths: list[Path] = options.tables
+    trains = options.protocol != "psi"
+    named = _named_parties(options, usual, len(paths))
+    names = named or parties_of(None, paths, options.arbiter or "", split=False)
+    tables = read_tables(paths)
+    place = find_guest(tables, options.label) if trains else 0
+    if place and named is not None:
+        raise InputError(
+            f"the label is not in the guest's table {tables[0].name}",
+            expected="the guest's table first after --from, then the hosts' in the order of --hosts",
+            got=f"the label in {tables[place].name}",
+            cure="change the order of the tables, or name another column with --label",
+        )
+    order = [place, *(number for number in range(len(tables)) if number != place)]
+    classes = () if options.model == "linear" else options.classes
+    plan = plan_vertical(
+        [tables[number] for number in order], label=options.label, classes=classes, ids=options.id, trains=trains
+    )
+    if named is None:
+        names = tuple(names[number] for number in order)
+    return Suggestion(names, plan, tuple(path_beside(paths[number], options.folder) for number in order))
+
+
+def _named_parties(options: argparse.Namespace, usual: NewGuestJob, table_count: int) -> tuple[str, ...] | None:
+    """Guest and hosts where an option names one of them, or one table leaves them open."""
+    if options.guest is None and options.hosts is None and table_count > 1:
+        return None
+    named = (options.guest or usual.guest, *(options.hosts or usual.hosts))
+    if table_count > len(named):
+        raise InputError(
+            "there are more tables than parties",
+            expected=f"at most {len(named)} tables after --from, for {', '.join(named)}",
+            got=f"{table_count} tables",
+            cure="name every party with --guest and --hosts",
+        )
+    return named
+
+
+def _source(party: PartyPlan, path: str, guest: VerticalPlan | None) -> dict[str, Any]:
+    source: dict[str, Any] = {"path": path, "id": party.ids[0] if len(party.ids) == 1 else list(party.ids)}
+    if guest is not None and guest.label is not None:
+        source["label"] = guest.label.name
+    marks = _marks(party)
+    lists = {"ignore": list(party.ignored), "missing": marks}
+    return source | {key: value for key, value in lists.items() if value} | csv_options(party.table.dialect)
+
+
+def _marks(party: PartyPlan) -> Sequence[str]:
+    """Texts that stand for an empty cell of the table."""
+    kept = [column for column in party.columns if column.kept]
+    return sorted({mark for one in kept for mark in (*one.empty, *party.table.columns[one.name].marks)})
