@@ -38,12 +38,13 @@ def test_every_key_that_a_reader_takes_is_described_and_no_other(load: Any) -> N
 
 def test_types_and_defaults_of_keys_come_from_the_code(load: Any) -> None:
     recorded = load("recorded_keys").recorded_keys()
-    key = recorded["horizontal"]["training.rounds"]
-    assert (key.kind, key.default) == ("whole number", "20")
+    key = recorded["horizontal"]["training.patience"]
+    assert (key.kind, key.default) == ("whole number", "0")
     assert recorded["horizontal"]["weight_max"].default == "required"
     assert recorded["site"]["policy.openings"].default == '["committee"]'
     assert (
-        "| `rounds` | how often updates are summed, at most | whole number | `20` |" in TEXTS["docs/reference/job.md"]
+        "| `seed` | of the first weights; the same at all parties | whole number | `0` |"
+        in TEXTS["docs/reference/job.md"]
     )
 
 

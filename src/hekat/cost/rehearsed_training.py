@@ -51,7 +51,8 @@ def rehearse_seconds(inputs: HorizontalInputs, party: str) -> float:
     recorder = SumRecorder(settings.codec.value_bits, clips=False)
     rows, ends = _train_two_rounds(inputs, settings, party, recorder, stopwatch)
     second = ends[-1] - ends[-2] if len(ends) > 1 else ends[-1]
-    depends_on_rows = settings.training.averages_changes or not settings.training.batch_rows
+    training = settings.training
+    depends_on_rows = training.averages_changes or training.searches_line or not training.batch_rows
     return second * (len(inputs.tables[party]) / rows if depends_on_rows else 1.0)
 
 

@@ -15,6 +15,7 @@ from hekat.model.network import Activation
 from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes
 
 MODEL_NAMES = ("logistic", "linear", "mlp")
+LINEAR_MODELS = ("logistic", "linear")
 
 
 class Model(Protocol):

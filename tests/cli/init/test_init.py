@@ -161,7 +161,7 @@ def test_every_setting_that_is_read_is_written(tmp_path, monkeypatch) -> None:
 def test_a_setting_that_is_missing_from_the_template_is_found(tmp_path, monkeypatch) -> None:
     from hekat.job.new import job_template
 
-    monkeypatch.setattr(job_template, "_codec", lambda: ["[codec]"])
+    monkeypatch.setattr(job_template, "_codec", lambda job: ["[codec]"])
     with pytest.raises(AssertionError, match=r"codec.*alpha"):
         test_every_setting_that_is_read_is_written(tmp_path, pytest.MonkeyPatch())
 

@@ -27,7 +27,7 @@ def horizontal(*sections: str, parties: tuple[str, ...] = THREE, training: str =
         "horizontal",
         f'parties = {_list(parties)}\naggregator = "hub"\ndata = "visits"\nclasses = ["no", "yes"]\nweight_max = 100',
         *sections,
-        f"[training]\nrounds = 3\n{training}",
+        f'[training]\nalgorithm = "fedavg"\nrounds = 3\n{training}',
         f"[protection]\n{protection}",
     )
 

@@ -21,6 +21,13 @@ def largest_magnitudes(features: Features) -> FloatArray:
     return largest
 
 
+def mean_squares(features: Features) -> FloatArray:
+    """The mean square of each column over all rows, shape (columns,)."""
+    if is_dense(features):
+        return np.asarray(np.einsum("ij,ij->j", features, features) / features.shape[0])
+    return np.asarray(_column_sums(features, features.data**2) / features.shape[0])
+
+
 def column_means(features: Features, unit: FloatArray) -> FloatArray:
     """The mean of each column over all rows, in its unit."""
     if is_dense(features):

@@ -9,6 +9,7 @@ from pathlib import Path
 from hekat.channel import PartyPublicKey
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
+from hekat.job.horizontal.default_algorithm import default_algorithm, default_rounds, default_value_bits
 from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
 from hekat.job.job_head import read_columns, read_head_of, read_numbers, read_timeout
@@ -97,6 +98,9 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
     key_bits = protection.take("key_bits", int, 3072)
     check_sum = protection.take("check_sum", bool, False)
     protection.finish()
+    model = _read_model(top.take_section("model"))
+    training, codec = top.take_section("training"), top.take_section("codec")
+    algorithm = training.take("algorithm", str, default_algorithm(version, model, training, codec))
     return HorizontalSettings(
         parties=top.take_texts("parties"),
         aggregator=top.take("aggregator", str),
@@ -108,9 +112,9 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         authority=authority,
         key_bits=key_bits,
         check_sum=check_sum,
-        model=_read_model(top.take_section("model")),
-        codec=read_codec(top.take_section("codec")),
-        training=_read_training(top.take_section("training"), version),
+        model=model,
+        codec=read_codec(codec, default_value_bits(algorithm)),
+        training=_read_training(training, version, algorithm),
         validation=_read_validation(top.take_section("validation")),
     )
 
@@ -140,7 +144,7 @@ def _read_model(section: Section) -> ModelSettings:
     model = ModelSettings(
         name=section.take("name", str, default.name),
         hidden=section.take_whole_numbers("hidden"),
-        l2=section.take("l2", float, default.l2),
+        l2=section.take_optional("l2", float),
         seed=section.take("seed", int, default.seed),
         parameters=section.take_optional_texts("parameters") or (),
     )
@@ -148,11 +152,14 @@ def _read_model(section: Section) -> ModelSettings:
     return model
 
 
-def read_codec(section: Section) -> CodecSettings:
-    """What the section [codec] says; its values are checked by the settings of the sums. Raises JobError."""
+def read_codec(section: Section, value_bits: int | None = None) -> CodecSettings:
+    """What the section [codec] says; its values are checked by the settings of the sums. Raises JobError.
+
+    `value_bits` is the default of a job's algorithm, None the codec's own.
+    """
     default = CodecSettings()
     codec = CodecSettings(
-        value_bits=section.take("value_bits", int, default.value_bits),
+        value_bits=section.take("value_bits", int, default.value_bits if value_bits is None else value_bits),
         layout=section.take("layout", str, default.layout),
         rounding=section.take("rounding", str, default.rounding),  # type: ignore[arg-type]  # checked by settings
         clipping=section.take("clipping", str, default.clipping),  # type: ignore[arg-type]  # checked by settings
@@ -163,9 +170,8 @@ def read_codec(section: Section) -> CodecSettings:
     return codec
 
 
-def _read_training(section: Section, version: int) -> TrainingSettings:
+def _read_training(section: Section, version: int, algorithm: str) -> TrainingSettings:
     default = TrainingSettings()
-    algorithm = section.take("algorithm", str, default.algorithm)
     if "proximal_mu" in section.remaining() and algorithm != "fedprox":
         raise JobError(
             "training.proximal_mu has no effect",
@@ -175,7 +181,7 @@ def _read_training(section: Section, version: int) -> TrainingSettings:
         )
     training = TrainingSettings(
         algorithm=algorithm,  # type: ignore[arg-type]  # checked by settings
-        round_count=section.take("rounds", int, default.round_count),
+        round_count=section.take("rounds", int, default_rounds(algorithm)),
         local_epochs=section.take("local_epochs", int, default.local_epochs),
         batch_rows=section.take("batch_rows", int, default.batch_rows),
         learning_rate=section.take("learning_rate", float, default.learning_rate),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hekat.job.horizontal.default_algorithm import default_rounds, default_value_bits
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
 from hekat.job.new.new_job import NET_MODULE, NewJob
 from hekat.job.new.template_lines import chosen, default, example, setting
+from hekat.model import LINEAR_MODELS
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
@@ -21,7 +25,7 @@ _DEFAULTS = {name: field.default for name, field in HorizontalSettings.__datacla
 
 def job_text(job: NewJob) -> str:
     """The whole job file; it parses, and with its defaults uncommented it says the same."""
-    sections = [_top(job), _model(job), _training(job), _validation(job), _codec(), _protection(job), _compare(job)]
+    sections = [_top(job), _model(job), _training(job), _validation(job), _codec(job), _protection(job), _compare(job)]
     sections += column_sections(job.columns)
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 
@@ -70,20 +74,26 @@ def _model(job: NewJob) -> list[str]:
     return [
         *lines,
         default("parameters", list(model.parameters), 'tensors that are trained and sent, such as ["lora_*"]; []: all'),
-        default("l2", model.l2, "penalty lambda >= 0 in loss + lambda/2 |w|^2"),
+        example(
+            "l2", 0.01, "penalty lambda >= 0 in loss + lambda/2 |w|^2; without it 1 / rows for classes in lbfgs, or 0"
+        ),
         default("seed", model.seed, "of the first weights; equal at all parties"),
     ]
 
 
 def _training(job: NewJob) -> list[str]:
-    training = TrainingSettings()
+    training, algorithm = TrainingSettings(), _algorithm_of(job)
+    rounds = default_rounds(algorithm)
     return [
         "[training]",
-        default("algorithm", training.algorithm, '"fedavg", "fedprox", "scaffold": local epochs; "fedsgd": gradients'),
-        setting("rounds", job.rounds, training.round_count, "how often updates are summed, at most"),
-        default("local_epochs", training.local_epochs, "passes over its own rows in a round; 1 for fedsgd"),
-        default("batch_rows", training.batch_rows, "rows in a mini-batch; 0: all"),
-        default("learning_rate", training.learning_rate, "of local steps; for fedsgd, of the common step"),
+        # Said and not left to the default: then a rate or a batch beside it is refused, and means no other algorithm.
+        chosen("algorithm", algorithm, '"lbfgs": finds its steps; "fedavg", "fedprox", "scaffold", "fedsgd"'),
+        setting("rounds", job.rounds or rounds, rounds, "how often updates are summed, at most"),
+        default("local_epochs", training.local_epochs, "passes over its own rows in a round; not for lbfgs, fedsgd"),
+        default("batch_rows", training.batch_rows, "rows in a mini-batch; 0: all; not for lbfgs"),
+        default(
+            "learning_rate", training.learning_rate, "of local steps; for fedsgd, of the common step; not for lbfgs"
+        ),
         example("proximal_mu", training.proximal_mu, "for fedprox alone, where it is the default: pull to the mean"),
         default(
             "optimiser", training.optimiser, '"sgd", "momentum", "adam", "yogi", "adagrad", "rmsprop": common step'
@@ -116,8 +126,12 @@ def _validation(job: NewJob) -> list[str]:
     ]
 
 
-def _codec() -> list[str]:
-    codec = CodecSettings()
+def _algorithm_of(job: NewJob) -> str:
+    return "lbfgs" if job.model in LINEAR_MODELS else TrainingSettings().algorithm
+
+
+def _codec(job: NewJob) -> list[str]:
+    codec = replace(CodecSettings(), value_bits=default_value_bits(_algorithm_of(job)))
     return [
         "[codec]                                  # how numbers travel; the defaults suit most models",
         default("value_bits", codec.value_bits, "bits of one value: 1 to 32; 8, 16 and 32 are usual"),

@@ -43,7 +43,7 @@ class NewJob:
     hold_out: float = 0.0
     is_example: bool = False
     allow_two_parties: bool = False
-    rounds: int = 20
+    rounds: int | None = None
     weight_max: int = 100_000
     data_name: str = field(default="rows", init=False)
     test_name: str = field(default="test-rows", init=False)

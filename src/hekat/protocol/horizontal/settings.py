@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
+from hekat.model import LINEAR_MODELS, MODEL_NAMES
 from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
-Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold"]
+Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold", "lbfgs"]
 
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
@@ -35,15 +36,22 @@ _COUNTS = (
 class ModelSettings:
     """Which model, by name; `hidden` only for `mlp`; `l2` is the penalty's factor lambda in loss + lambda/2 |w|^2.
 
+    `l2` None: 1 / (rows of all parties) for classes under `lbfgs`, as scikit-learn's C = 1; else 0.
+
     `parameters` are shell patterns of the tensors that are trained and sent; the others stay at their first value. No
     pattern means all tensors.
     """
 
     name: str = "logistic"
     hidden: tuple[int, ...] = ()
-    l2: float = 0.0
+    l2: float | None = None
     seed: int = 0
     parameters: tuple[str, ...] = ()
+
+    @property
+    def own_l2(self) -> float:
+        """The penalty's factor that the model itself has."""
+        return self.l2 or 0.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,11 @@ class TrainingSettings:
         return ALGORITHMS[self.algorithm].steps_before_rounds
 
     @property
+    def searches_line(self) -> bool:
+        """Whether the common step looks for a lower loss, and rate, batches and optimiser have no effect."""
+        return ALGORITHMS[self.algorithm].searches_line
+
+    @property
     def has_control(self) -> bool:
         """Whether parties keep control variates, and send their changes beside the updates."""
         return ALGORITHMS[self.algorithm].has_control
@@ -122,8 +135,10 @@ class HorizontalSettings:
         _check_training(self.training)
         check_validation(self.validation, self.classes)
         _check_error_feedback(self.training, codec)
-        if self.model.l2 < 0 or not math.isfinite(self.model.l2):
-            refuse_setting("model.l2", "a finite number >= 0", self.model.l2)
+        if self.model.own_l2 < 0 or not math.isfinite(self.model.own_l2):
+            refuse_setting("model.l2", "a finite number >= 0", self.model.own_l2)
+        if self.training.searches_line:
+            _check_line_search(self)
         if not all(1 <= size <= MAX_LAYER_SIZE for size in self.model.hidden):
             refuse_setting("model.hidden", f"layers of 1 to {MAX_LAYER_SIZE}", list(self.model.hidden))
         for name, seed in (("model.seed", self.model.seed), ("training.seed", self.training.seed)):
@@ -147,6 +162,16 @@ class HorizontalSettings:
             participation=self.training.participation,
             min_parties=self.training.min_parties,
         )
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the model is linear and all of it is trained: then a Gram matrix bounds its loss' curvature."""
+        return self.model.name in LINEAR_MODELS and not self.model.parameters
+
+    @property
+    def penalty_is_by_rows(self) -> bool:
+        """Whether the common step adds the penalty 1 / rows, since the job names none."""
+        return self.training.searches_line and self.model.l2 is None and self.classes is not None
 
     @property
     def leader(self) -> str:
@@ -197,6 +222,30 @@ def _check_training(training: TrainingSettings) -> None:
         if not (math.isfinite(getattr(training, name)) and getattr(training, name) >= 0):
             refuse_setting(f"training.{name}", "a finite number >= 0", getattr(training, name))
     ALGORITHMS[training.algorithm].check(training)
+
+
+def _check_line_search(settings: HorizontalSettings) -> None:
+    """Refuse what has no effect under `lbfgs`, or breaks it: losses over other rows each round, rounding of updates."""
+    training, codec = settings.training, settings.codec
+    if settings.model.name not in MODEL_NAMES:
+        refuse_setting("training.algorithm", "'fedavg' for a model of your own, whose loss can be random", "'lbfgs'")
+    if training.participation != 1:
+        refuse_setting("training.participation", "1.0, since lbfgs compares losses over the same rows", "less")
+    default, no_codec = TrainingSettings(), CodecSettings()
+    for name in ("local_epochs", "batch_rows", "learning_rate", "optimiser", "optimiser_settings", "error_feedback"):
+        _refuse_under_lbfgs(f"training.{name}", getattr(training, name), getattr(default, name))
+    for name in ("clipping", "alpha", "target_clipped_fraction"):
+        _refuse_under_lbfgs(f"codec.{name}", getattr(codec, name), getattr(no_codec, name))
+
+
+def _refuse_under_lbfgs(name: str, value: object, default: object) -> None:
+    if value != default:
+        raise InputError(
+            f"setting {name} has no effect",
+            expected="another training.algorithm, such as 'fedavg'",
+            got="'lbfgs', which takes gradients of all rows, unclipped, and finds its own rate",
+            cure=f"remove {name}, or choose fedavg",
+        )
 
 
 def _check_error_feedback(training: TrainingSettings, codec: CodecSettings) -> None:

@@ -28,8 +28,10 @@ _SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
 MOST_VALUES: Final = 1 << 40
 
 
-def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: int = 0) -> int:
+def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: int = 0, gram_count: int = 0) -> int:
     """No sum of a run has more slots in one upload. `tensors` are the announced ones, "... (3, 4)" each.
+
+    `gram_count` are the numbers of a Gram matrix, where the job sums one.
 
     Raises InputError where one has no shape, or all have more than 2^40 values together.
     """
@@ -39,7 +41,8 @@ def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: 
     counters = _OTHER_COUNTERS + _TENSORS_OF_AN_UPDATE * len(tensors) * _COUNTERS_OF_A_TENSOR + score_count
     # Standardising has a value of each column, and for each exponent a counter of one digit.
     columns = column_count * (1 + _EXPONENTS)
-    return _TENSORS_OF_AN_UPDATE * value_count + columns + _COUNTER_SLOTS * counters
+    grams = gram_count + _EXPONENTS if gram_count else 0
+    return _TENSORS_OF_AN_UPDATE * value_count + columns + grams + _COUNTER_SLOTS * counters
 
 
 def value_count_of(tensor: str) -> int:

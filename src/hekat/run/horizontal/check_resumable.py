@@ -14,8 +14,8 @@ import numpy.typing as npt
 from hekat.model import Model
 from hekat.model.parameters import Shapes, shapes_of
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
+from hekat.protocol.horizontal.training.make_step import make_step, state_like
 from hekat.protocol.horizontal.training.score_bins import PLACE_COUNT
-from hekat.protocol.horizontal.training.server_step import ServerStep
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import scored_classes
 from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA
@@ -30,6 +30,9 @@ ROW_COUNT = "row_count"
 _POWERS = ("beta_1_power", "beta_2_power")
 # Sums and means of squares, whose root is taken.
 _SQUARES = ("mean_square/", "second_moment/", "square_sum/")
+# Of a line search: what is never below zero, and what is divided by.
+_NOT_NEGATIVE = ("penalty", "row_count", "loss", "step_size", "settled")
+_ABOVE_ZERO = ("scale",)
 
 
 def check_resumable(
@@ -41,7 +44,9 @@ def check_resumable(
     trained = TrainedTensors.of(model, settings.model.parameters)
     sent = trained.update_like(model, has_control=settings.training.has_control)
     _check_arrays(what, "parameters", checkpoint.parameters, shapes)
-    _check_optimiser_state(what, checkpoint.optimiser_state, ServerStep(trained, settings.training), shapes)
+    zeros = {name: np.zeros(shape) for name, shape in shapes.items()}
+    first = state_like(make_step(model, trained, settings), settings, zeros, column_count)
+    _check_optimiser_state(what, checkpoint.optimiser_state, first)
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}
     clips = settings.protection != "none" and settings.codec.clipping == "adaptive"
     scored = scored_classes(settings)
@@ -99,13 +104,13 @@ def _check_losses(what: str, checkpoint: Checkpoint) -> None:
 
 
 def _check_optimiser_state(
-    what: str, state: Mapping[str, npt.NDArray[Any]], server_step: ServerStep, shapes: Shapes
+    what: str, state: Mapping[str, npt.NDArray[Any]], first: Mapping[str, npt.NDArray[Any]]
 ) -> None:
-    first = server_step.init_state({name: np.zeros(shape) for name, shape in shapes.items()})
     _check_arrays(what, "optimiser_state", state, shapes_of(first))
     for name, values in state.items():
-        is_counted = name == "step_count" or name.startswith(_SQUARES)
-        if (is_counted and (values < 0).any()) or (name in _POWERS and not 0 <= values <= 1):
+        is_counted = name == "step_count" or name in _NOT_NEGATIVE or name.startswith(_SQUARES)
+        is_divisor = name in _ABOVE_ZERO and (values <= 0).any()
+        if is_divisor or (is_counted and (values < 0).any()) or (name in _POWERS and not 0 <= values <= 1):
             raise refuse_checkpoint(what, f"an optimiser_state/{name} that training can reach", "numbers out of range")
 
 

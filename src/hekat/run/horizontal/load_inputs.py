@@ -170,7 +170,7 @@ def _make_model(settings: HorizontalSettings, site: Site, party: str, column_cou
         )
     class_count = None if settings.classes is None else len(settings.classes)
     return load_own_model(
-        spec.name, source, site.folder, column_count=column_count, class_count=class_count, l2=spec.l2
+        spec.name, source, site.folder, column_count=column_count, class_count=class_count, l2=spec.own_l2
     )
 
 

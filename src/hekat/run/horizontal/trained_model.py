@@ -17,6 +17,7 @@ from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
 from hekat.model import Parameters
 from hekat.model.torch_model import TorchModel
+from hekat.protocol.horizontal.training.line_search import penalty_of
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
@@ -73,7 +74,7 @@ def save_trained_model(
         "job": job.name,
         "model": settings.model.name,
         "hidden": list(settings.model.hidden),
-        "l2": settings.model.l2,
+        "l2": settings.model.own_l2 + penalty_of(state.optimiser_state),
         "classes": list(settings.classes) if settings.classes is not None else None,
         "columns": list(feature_names),
         "column_specs": job.columns.to_json(),

@@ -24,15 +24,12 @@ def describe_settings(settings: HorizontalSettings, members: Sequence[str] | Non
     return {
         "algorithm": training.algorithm,
         "rounds": training.round_count,
-        "local_epochs": training.local_epochs,
-        "batch_rows": training.batch_rows,
-        "learning_rate": training.learning_rate,
-        "optimiser": training.optimiser,
+        **({} if training.searches_line else _describe_local_steps(training)),
         **_describe_algorithm(training),
         "standardise": training.standardise,
         "model": settings.model.name,
         "hidden": list(settings.model.hidden),
-        "l2": settings.model.l2,
+        "l2": "1 / rows" if settings.penalty_is_by_rows else settings.model.own_l2,
         **({"parameters": list(settings.model.parameters)} if settings.model.parameters else {}),
         "value_bits": codec.value_bits,
         "layout": codec.layout,
@@ -46,6 +43,16 @@ def describe_settings(settings: HorizontalSettings, members: Sequence[str] | Non
         "aggregator": settings.aggregator,
         "leader": settings.leader,
         "classes": None if settings.classes is None else list(settings.classes),
+    }
+
+
+def _describe_local_steps(training: TrainingSettings) -> dict[str, Any]:
+    """What a line search has not."""
+    return {
+        "local_epochs": training.local_epochs,
+        "batch_rows": training.batch_rows,
+        "learning_rate": training.learning_rate,
+        "optimiser": training.optimiser,
     }
 
 

@@ -20,6 +20,7 @@ from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_coun
 from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensor, ScaledTensors, pieces_of
 
+HEADROOM = 16
 LEAST_EXPONENT = -40
 MOST_EXPONENT = 40
 
@@ -40,11 +41,20 @@ class ClippingPolicy(Protocol):
 
 
 def make_policy(
-    codec: CodecSettings, aggregation: Aggregation, known_bounds: dict[str, float] | None = None
+    codec: CodecSettings,
+    aggregation: Aggregation,
+    known_bounds: dict[str, float] | None = None,
+    *,
+    searches_line: bool = False,
 ) -> ClippingPolicy:
-    """The policy the settings name, or none where nothing is packed; `known_bounds` come from a checkpoint."""
+    """The policy the settings name, or none where nothing is packed; `known_bounds` come from a checkpoint.
+
+    A clipped slope would mislead a line search, which `searches_line` says.
+    """
     if not aggregation.clips:
         return Unclipped()
+    if searches_line:
+        return WideBounds(known_bounds)
     if codec.clipping == "adaptive":
         return AdaptiveClipping(codec.target_clipped_fraction, codec.alpha, known_bounds)
     if codec.clipping == "daciq":
@@ -168,6 +178,29 @@ class AdaptiveClipping:
                 self.known[name] = min(bound * factor, MAX_ALPHA)
             elif sums[f"near/{name}"] <= allowed:
                 self.known[name] = max(bound / 2, MIN_ALPHA)
+
+
+class WideBounds(AdaptiveClipping):
+    """No value is to be clipped: HEADROOM times the first round's largest one; where one is beyond it all the same, the
+    round is known for it and the bound grows."""
+
+    def __init__(self, known: dict[str, float] | None = None) -> None:
+        super().__init__(0.0, None, known)
+
+    def bounds_for(self, aggregation: Aggregation, step: str, scaled: ScaledTensors) -> dict[str, float]:
+        is_first = not self.known
+        bounds = super().bounds_for(aggregation, step, scaled)
+        if is_first:
+            self.known = {name: min(bound * HEADROOM, MAX_ALPHA) for name, bound in bounds.items()}
+        return dict(self.known)
+
+    def counters_for(self, scaled: ScaledTensors, bounds: dict[str, float], party_count: int) -> list[Counter]:
+        return clipped_counters(scaled, bounds)
+
+    def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
+        for name, bound in self.known.items():
+            if sums[f"clipped/{name}"]:
+                self.known[name] = min(bound * HEADROOM, MAX_ALPHA)
 
 
 def exponent_counters(tensors: ScaledTensors) -> list[Counter]:

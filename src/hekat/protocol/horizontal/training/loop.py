@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hekat.data import Table
+from hekat.data import Features, Table
 from hekat.errors import InputError
 from hekat.model import Model, OptimiserState, make_model
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
@@ -23,9 +23,11 @@ from hekat.protocol.horizontal.training.clipping import (
     total_clipped,
 )
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
+from hekat.protocol.horizontal.training.gram import sum_curvature
+from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, has_settled
 from hekat.protocol.horizontal.training.local_training import local_update
+from hekat.protocol.horizontal.training.make_step import curvature_factor, make_step
 from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
-from hekat.protocol.horizontal.training.server_step import ServerStep
 from hekat.protocol.horizontal.training.standardise import Standardiser, fit_standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import Validation, ValidationState, hold_out
@@ -138,7 +140,7 @@ def build_model(settings: HorizontalSettings, column_count: int) -> Model:
     """The model of Hekat's that the settings name, for tables of `column_count` columns."""
     class_count = len(settings.classes) if settings.classes is not None else None
     spec = settings.model
-    return make_model(spec.name, column_count, class_count, hidden=spec.hidden, l2=spec.l2)
+    return make_model(spec.name, column_count, class_count, hidden=spec.hidden, l2=spec.own_l2)
 
 
 def train(
@@ -146,7 +148,7 @@ def train(
 ) -> TrainingState:
     """Train to the last round or to the stop rule; returns the state every party ends with.
 
-    1. agree on the standardiser (once);
+    1. agree on the standardiser, and for `lbfgs` on the first curvature (once);
     2. each round: the local update, clipped and averaged over the parties, one server step;
     3. compare model digests and agree whether to stop;
     4. where rows are held out, validate the model that training ends with;
@@ -179,7 +181,7 @@ class _Trainer:
         self._labels = table.labels
         self._model = run.model_for(settings, table.features.shape[1])
         self._trained = TrainedTensors.of(self._model, settings.model.parameters)
-        self._server_step = ServerStep(self._trained, settings.training)
+        self._step = make_step(self._model, self._trained, settings)
         self._own = run.own or first_own_state(self._trained, self._model.parameter_shapes, settings.training)
         self.state = run.resume_from or self._first_state(table)
         with run.stopwatch.measure("train"):
@@ -187,7 +189,9 @@ class _Trainer:
             self._validation = Validation(
                 self._model, held_out, self.state.standardiser, settings, self.state.validation, run.stopwatch
             )
-        self._policy = make_policy(settings.codec, aggregation, self.state.bounds)
+        self._policy = make_policy(
+            settings.codec, aggregation, self.state.bounds, searches_line=settings.training.searches_line
+        )
         self._trail = ModelTrail()
 
     def _first_state(self, table: Table) -> TrainingState:
@@ -196,12 +200,30 @@ class _Trainer:
         if self._settings.training.standardise:
             standardiser = fit_standardiser(self._aggregation, table.features, self._settings.weight_max)
         parameters = self._model.init(self._settings.model.seed)
-        state = TrainingState(parameters, self._server_step.init_state(parameters), standardiser)
+        if isinstance(self._step, LineSearchStep):
+            first = self._first_search(self._step, standardiser.apply(table.features))
+        else:
+            first = self._step.init_state(parameters)
+        state = TrainingState(parameters, first, standardiser)
         if self._settings.training.has_control:
             rows = Counter("rows", len(table), maximum=self._settings.weight_max)
             state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows])["rows"]
             state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
         return state
+
+    def _first_search(self, step: LineSearchStep, features: Features) -> OptimiserState:
+        """The state of a line search, from one encrypted sum over the rows."""
+        settings = self._settings
+        curvature = sum_curvature(
+            self._aggregation,
+            features,
+            factor=curvature_factor(settings),
+            weight_max=settings.weight_max,
+            party_count=len(settings.parties),
+            value_bits=settings.codec.value_bits,
+        )
+        penalty = 1.0 / curvature.row_count if settings.penalty_is_by_rows else 0.0
+        return step.init_state(curvature, penalty=penalty, own_penalty=settings.model.own_l2)
 
     def play_round(self) -> None:
         """One round, from the local update to the agreement on the model."""
@@ -221,11 +243,14 @@ class _Trainer:
         aggregate = self._aggregation.weighted_mean(request)
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         validation = self._validation.learn(number, aggregate.counters)
-        self._apply(aggregate)
+        clipped_count = total_clipped(aggregate.counters, list(scaled))
+        loss = aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum
+        state.losses.append(self._apply(aggregate, loss, is_clipped=clipped_count > 0))
         state.rounds_done = number
         state.bounds = self._policy.known
-        state.losses.append(aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum)
         state.finished = self._should_stop(is_validated=bool(validation))
+        if isinstance(self._step, LineSearchStep) and (state.finished or number == settings.training.round_count):
+            state.parameters = self._step.conclude(state.parameters, state.optimiser_state)
         if settings.training.keeps_own_state:
             state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
             if takes_part:
@@ -239,7 +264,7 @@ class _Trainer:
         record = RoundRecord(
             round=number,
             loss=state.losses[-1],
-            clipped_count=total_clipped(aggregate.counters, list(scaled)),
+            clipped_count=clipped_count,
             value_count=sum(sizes.values()),
             bounds=bounds,
             row_count=aggregate.weight_sum,
@@ -266,6 +291,8 @@ class _Trainer:
     def _should_stop(self, *, is_validated: bool) -> bool:
         """Whether the stop rule ends training: by validation losses where rows are held out, else training losses."""
         training = self._settings.training
+        if training.searches_line and has_settled(self.state.optimiser_state):
+            return True
         if not self._settings.validation.hold_out:
             return should_stop(self.state.losses, training)
         return is_validated and should_stop(self.state.validation.losses, training)
@@ -286,6 +313,8 @@ class _Trainer:
                 correction=self._own.correction(state.control),
             )
             update = self._own.complete(work, state.control, training.learning_rate)
+            if isinstance(self._step, LineSearchStep):
+                update = self._step.to_units(update, state.optimiser_state)
         check_finite(self._party, number, update, work.loss)
         return replace(work, update=update)
 
@@ -295,15 +324,26 @@ class _Trainer:
             self._trained.update_like(self._model, has_control=self._settings.training.has_control), 0.0, 1, 0
         )
 
-    def _apply(self, aggregate: Aggregate) -> None:
-        """The server step, and scaffold's step of c."""
+    def _apply(self, aggregate: Aggregate, loss: float, *, is_clipped: bool) -> float:
+        """The common step, and scaffold's step of c; returns the loss of the round.
+
+        `loss` belongs to the model at the round's start; a line search gives the loss of the model that it keeps.
+        """
         state = self.state
         with self._run.stopwatch.measure("train"):
-            state.parameters, state.optimiser_state = self._server_step.apply(
+            if isinstance(self._step, LineSearchStep):
+                error = aggregate.party_count / LOSS_UNITS / aggregate.weight_sum
+                totals = RoundTotals(loss, error, aggregate.weight_sum, is_clipped)
+                state.parameters, state.optimiser_state = self._step.apply(
+                    state.parameters, aggregate.mean, state.optimiser_state, totals
+                )
+                return float(state.optimiser_state["loss"])
+            state.parameters, state.optimiser_state = self._step.apply(
                 state.parameters, aggregate.mean, state.optimiser_state
             )
             if state.control:
                 state.control = move_shared(state.control, aggregate.mean, aggregate.weight_sum / state.row_count)
+        return loss
 
 
 def digest_model(state: TrainingState, key: bytes) -> bytes:

@@ -137,24 +137,24 @@ def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: i
         )
     exponents = range(LEAST_EXPONENT, MOST_EXPONENT + 1)
     counters = [
-        *_exponent_flags(largest, exponents),
+        *exponent_flags(largest, exponents),
         Counter("rows", features.shape[0], maximum=weight_max),
     ]
     sums = sum_counters(aggregation, "standardise/scale", counters, value_bits=FLAG_BITS)
     party_count = sum(sums[f"0/{exponent}"] for exponent in exponents)
     check_total("the sum of row counts", sums["rows"], max(1, party_count), party_count * weight_max)
-    return _Ranges(_largest_power(sums, features.shape[1], exponents), sums["rows"], party_count)
+    return _Ranges(largest_power(sums, features.shape[1], exponents), sums["rows"], party_count)
 
 
 def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray) -> FloatArray:
     """The least power of two that no party's largest deviation passes, by column; at least 2^LEAST_DEVIATION."""
     exponents = range(LEAST_DEVIATION, MOST_DEVIATION + 1)
     largest = np.clip(exponents_of(deviations), LEAST_DEVIATION, MOST_DEVIATION)
-    sums = sum_counters(aggregation, "standardise/deviation", _exponent_flags(largest, exponents), value_bits=FLAG_BITS)
-    return _largest_power(sums, deviations.size, exponents)
+    sums = sum_counters(aggregation, "standardise/deviation", exponent_flags(largest, exponents), value_bits=FLAG_BITS)
+    return largest_power(sums, deviations.size, exponents)
 
 
-def _exponent_flags(largest: IntArray, exponents: range) -> list[Counter]:
+def exponent_flags(largest: IntArray, exponents: range) -> list[Counter]:
     """For each column and each exponent a counter that is 1 where the exponent is the column's."""
     return [
         Counter(f"{column}/{exponent}", int(largest[column] == exponent), maximum=1)
@@ -163,7 +163,7 @@ def _exponent_flags(largest: IntArray, exponents: range) -> list[Counter]:
     ]
 
 
-def _largest_power(sums: dict[str, int], column_count: int, exponents: range) -> FloatArray:
+def largest_power(sums: dict[str, int], column_count: int, exponents: range) -> FloatArray:
     """For each column two to the largest exponent that any party counted."""
     top = [max(e for e in exponents if sums[f"{column}/{e}"] > 0) for column in range(column_count)]
     return np.ldexp(1.0, np.array(top, dtype=np.int64))

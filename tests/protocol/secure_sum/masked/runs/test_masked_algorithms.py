@@ -10,6 +10,7 @@ import pytest
 from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
 
+SEARCH = TrainingSettings(algorithm="lbfgs", round_count=60)
 LOCAL = TrainingSettings(round_count=3, batch_rows=8, local_epochs=2)
 
 
@@ -77,3 +78,35 @@ def test_error_feedback_takes_the_bias_out_of_four_bits(rehearse_masked, masked_
     with_feedback = rehearse_masked(settings).run()
     assert drift_of(with_feedback, plain) < 0.5 * drift_of(without, plain)
     assert with_feedback.losses[-1] - plain.losses[-1] < 0.5 * (without.losses[-1] - plain.losses[-1])
+
+
+def search_settings(masked_settings, parties: int, **others):
+    return masked_settings(parties, "committee", training=SEARCH, codec=CodecSettings(value_bits=24), **others)
+
+
+def test_masked_and_plain_searches_settle_alike(rehearse_masked, masked_settings) -> None:
+    settings = search_settings(masked_settings, 4)
+    rehearsal = rehearse_masked(settings)
+    state = rehearsal.run()
+    plain = rehearse_masked(replace(settings, protection="none"), exactness_check=False).run()
+    assert state.finished
+    assert plain.finished
+    assert not any(record.clipped_count for record in rehearsal.records)
+    assert "lbfgs/gram" in {check.step for check in rehearsal.exactness_check.checks}
+    assert abs(state.losses[-1] - plain.losses[-1]) < 1e-4 * plain.losses[-1]
+
+
+def test_a_lost_party_takes_its_rows_along_and_the_search_goes_on(rehearse_masked, masked_settings) -> None:
+    rehearsal = rehearse_masked(search_settings(masked_settings, 5), rehearsed_dropouts={"b": 2})
+    state = rehearsal.run()
+    assert rehearsal.lost_names == ["b"]
+    assert state.finished
+    left = {name: rehearsal.tables[name] for name in rehearsal.settings.parties if name != "b"}
+    assert state.optimiser_state["row_count"] == sum(len(table) for table in left.values())
+    # At the end the slope over the rows that are left is next to nothing.
+    X = state.standardiser.apply(np.concatenate([table.features for table in left.values()]))
+    y = np.concatenate([table.labels for table in left.values()])
+    weight, bias = state.parameters["weight"], state.parameters["bias"]
+    slope = X.T @ (1 / (1 + np.exp(-(X @ weight + bias)))[:, 0] - y) / len(y)
+    slope = slope + float(state.optimiser_state["penalty"]) * weight[:, 0]
+    assert np.abs(slope).max() < 0.01

@@ -4,6 +4,7 @@ With f_i the mean loss over party i's rows, x the model that all parties hold, e
 own copy of x that its local steps move, batch by batch:
 
     fedsgd    g_i(x), the gradient of one batch
+    lbfgs     g_i(x), the gradient of all rows
     fedavg    y <- y - eta g_i(y)                           McMahan et al. 2017, Algorithm 1
     fedprox   y <- y - eta (g_i(y) + mu (y - x))            Li et al. 2020, Algorithm 2 with local SGD
     scaffold  y <- y - eta (g_i(y) - c_i + c)               Karimireddy et al. 2020, Algorithm 1
@@ -97,6 +98,8 @@ class Algorithm(Protocol):
     """Whether the parties average changes of the weights after local steps, and not gradients."""
     steps_before_rounds: tuple[str, ...] = ()
     """The sums of its own that it asks for before the first round."""
+    searches_line: bool = False
+    """Whether the common step looks for a lower loss along a direction (`line_search.py`), and no optimiser moves."""
     has_control: bool = False
     """Whether parties keep control variates, and send their changes beside the updates."""
 

@@ -1,0 +1,81 @@
+"""Which algorithm a job trains by that names none, and the defaults that follow from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hekat.errors import InputError
+from hekat.job.horizontal.job_file import load_job
+
+HEAD = """
+format = {format}
+name = "trial"
+protocol = "horizontal"
+parties = ["a", "b", "c"]
+aggregator = "hub"
+data = "visits"
+{classes}
+weight_max = 100
+"""
+CLASSES = 'classes = ["no", "yes"]'
+
+
+def job_of(tmp_path: Path, text: str = "", *, format: int = 2, classes: str = CLASSES):
+    path = tmp_path / "job.toml"
+    path.write_text(HEAD.format(format=format, classes=classes) + text)
+    return load_job(path)
+
+
+@pytest.mark.parametrize(("classes", "text"), [(CLASSES, ""), ("", '[model]\nname = "linear"')])
+def test_a_linear_model_searches_its_step(tmp_path, classes, text) -> None:
+    settings = job_of(tmp_path, text, classes=classes).settings
+    assert settings.training.algorithm == "lbfgs"
+    assert (settings.training.round_count, settings.codec.value_bits) == (100, 24)
+    assert settings.penalty_is_by_rows is bool(classes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[training]\nlearning_rate = 0.1",
+        "[training]\nbatch_rows = 32",
+        "[training]\nlocal_epochs = 1",
+        '[training]\noptimiser = "sgd"',
+        "[training.optimiser_settings]\ndecay = 0.1",
+        "[training]\nerror_feedback = true",
+        "[training]\nparticipation = 1.0",
+        "[codec]\nvalue_bits = 16",
+        '[codec]\nclipping = "adaptive"',
+        '[model]\nparameters = ["weight"]',
+        '[model]\nname = "mlp"\nhidden = [4]',
+        '[model]\nname = "ours"',
+        '[training]\nalgorithm = "fedavg"',
+    ],
+)
+def test_a_job_that_says_anything_of_local_steps_means_what_it_meant(tmp_path, text) -> None:
+    settings = job_of(tmp_path, text).settings
+    assert settings.training.algorithm == "fedavg"
+    assert (settings.training.round_count, settings.codec.value_bits) == (20, 16)
+    assert not settings.penalty_is_by_rows
+    assert settings.model.own_l2 == 0.0
+
+
+def test_a_job_of_format_1_means_what_it_meant(tmp_path) -> None:
+    assert job_of(tmp_path, format=1).settings.training.algorithm == "fedavg"
+
+
+def test_rounds_and_stop_rules_are_no_local_steps(tmp_path) -> None:
+    settings = job_of(tmp_path, "[training]\nrounds = 7\npatience = 2\nseed = 3\nstandardise = false").settings
+    assert (settings.training.algorithm, settings.training.round_count) == ("lbfgs", 7)
+
+
+def test_a_named_search_takes_the_bits_that_the_job_names(tmp_path) -> None:
+    settings = job_of(tmp_path, '[training]\nalgorithm = "lbfgs"\n[codec]\nvalue_bits = 16').settings
+    assert settings.codec.value_bits == 16
+
+
+def test_a_rate_beside_a_named_search_is_refused(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"training\.learning_rate has no effect"):
+        job_of(tmp_path, '[training]\nalgorithm = "lbfgs"\nlearning_rate = 0.5')
