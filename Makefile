@@ -27,7 +27,7 @@ help:
 	@echo "make images    a container image of each role, where docker or podman is there; else they are only looked through"
 	@echo "make docs      the documentation as a site in build/site, which needs no network"
 	@echo "make bench     the measurements kept in benchmarks/results"
-	@echo "make bench-cuda   the measurements of a GPU (under 10 minutes)"
+	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"

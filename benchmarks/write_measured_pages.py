@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pages.gpu import render_gpu
 from pages.lattice import render_lattice
 from pages.network import IMAGE, PARTS, render_network
 from pages.summary import summary_rows
@@ -34,6 +35,7 @@ def render_pages() -> dict[str, str]:
         "set_intersection.md": ("Set intersection", _section("psi", render_intersection)),
         "vertical.md": ("Vertical regression", _section("vertical", render_vertical)),
         "network.md": ("Between processes and engines", _network()),
+        "gpu.md": ("On a GPU", _gpus()),
     }
     return {
         name: "\n".join([f"# {title}, measured", "", _WRITTEN, "", *lines]).rstrip() + "\n"
@@ -49,7 +51,9 @@ def render_short(folder: str) -> str:
     return "\n".join(lines)
 
 
-SUMMARY_RESULTS = ("paillier-cpu", "rsa-cpu", "lattice", "fedml_he", "psi", "vertical", "training-mlp")
+SUMMARY_RESULTS = (
+    "paillier-cpu", "rsa-cpu", "cuda-nvidia-h200", "lattice", "fedml_he", "psi", "vertical", "training-mlp",
+)  # fmt: skip
 
 
 def _operations() -> list[str]:
@@ -81,6 +85,11 @@ def _section(name: str, render_section: Callable[[dict[str, Any], str], list[str
 
 def _network() -> list[str]:
     return render_network({part: _read(f"network-{part}") for part in PARTS}, _place)
+
+
+def _gpus() -> list[str]:
+    """Each card that was measured."""
+    return [line for path in sorted(RESULTS.glob("cuda-*.json")) for line in _section(path.stem, render_gpu)]
 
 
 def _draw_links() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -222,7 +223,7 @@ def products(bench: Bench, count: int) -> Iterator[Case]:
     exponents, to = exponents.reshape(terms, MATRIX_RESULTS, -1), to.reshape(terms, MATRIX_RESULTS)
 
     def column(j: int) -> int:
-        return prod(pow(bases[by[i]], right[to[i, j]], m) for i in range(terms)) % m
+        return reduce(lambda x, y: x * y % m, (pow(bases[by[i]], right[to[i, j]], m) for i in range(terms)))
 
     yield Case(
         f"mod_multi_exp (plain @ cipher), {MATRIX_BITS}-bit, per term",

@@ -11,7 +11,7 @@ MOST_TIMES_PLAIN = 1.10
 
 def summary_rows(results: Results) -> list[tuple[str, str, str, str, str, str]]:
     """What, the page of docs/measured that has it, Hekat's figure, the peer, its figure, the ratio."""
-    makers = (_encrypt, _decrypt, _sign, _aggregation, _large_model, _intersection, _vertical, _training)
+    makers = (_encrypt, _decrypt, _on_a_gpu, _sign, _aggregation, _large_model, _intersection, _vertical, _training)
     return [made for make in makers if (made := make(results)) is not None]
 
 
@@ -48,6 +48,21 @@ def _sign(results: Results) -> tuple[str, str, str, str, str, str] | None:
         "gmpy2",
         f"{row['gmpy2_per_s']:,.0f} /s",
         f"{row['times_gmpy2']:.1f}",
+    )
+
+
+def _on_a_gpu(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    content = results["cuda-nvidia-h200"]
+    row = _row(content, operation="decrypt", key_bits=2048)
+    if row is None or content is None:
+        return None
+    return (
+        f"Paillier, 2048 bits: decrypt on one {content['engine']['device']}",
+        "gpu.md",
+        f"{row['per_s']:,.0f} /s",
+        f"Hekat on the {content['machine']['cores']} cores of its host",
+        f"{row['cpu_per_s']:,.0f} /s",
+        f"{row['times_cpu']:.0f}",
     )
 
 

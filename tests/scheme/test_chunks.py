@@ -55,6 +55,11 @@ def test_results_come_in_order_with_a_word_for_each(engine: PlannedEngine, count
     assert run_chunks(lambda chunk: list(range(count)[chunk]), count, engine, None) == parts
 
 
+def test_a_caller_may_ask_for_longer_chunks(engine: PlannedEngine) -> None:
+    parts = run_chunks(lambda chunk: chunk.stop - chunk.start, 30, engine, None, times=2)
+    assert parts == [12, 12, 6]
+
+
 def test_as_many_chunks_as_planned_are_worked_on_at_once() -> None:
     all_there = threading.Barrier(3, timeout=60)
     names = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Generic, Optional, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,10 @@ from hekat.wire import (
     to_bytes,
 )
 from hekat.wire.body import pack_body
+from hekat.wire.fields import codec_for
 from hekat.wire.frame import write_frame
+
+Scalar = TypeVar("Scalar")
 
 
 @message("test-message/every", version=3)
@@ -192,6 +195,19 @@ def test_types_that_messages_do_not_carry(annotation: Any) -> None:
     plain = dataclasses.make_dataclass("Odd", [("field", annotation, public())], frozen=True)
     with pytest.raises(InputError, match="type that messages do not carry"):
         message("test-message/odd", version=1)(plain)
+
+
+def test_arrays_are_known_where_their_annotation_is_a_type_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `npt.NDArray` is from NumPy 2.5 on."""
+
+    class NDArray(Generic[Scalar]):
+        pass
+
+    monkeypatch.setattr(npt, "NDArray", NDArray)
+    field = codec_for(npt.NDArray[np.float32], "a field")
+    assert field.decode(field.encode(np.ones(3, np.float32), "it"), "it").dtype == np.float32
+    with pytest.raises(InputError, match="type that messages do not carry"):
+        codec_for(npt.NDArray[np.bool_], "a field")
 
 
 def test_only_frozen_dataclasses() -> None:

@@ -11,10 +11,11 @@ class ChunkPlan:
 
     An engine on a GPU takes several at once, so that copies, kernels and the host's work of different chunks overlap.
     Where nothing else computes, `abreast` powers take about as long as one: whoever needs few, and more later, takes as
-    many.
+    many. Decryption, whose powers take half a key's width, has chunks `decrypt_times` as long.
     Source: FLBooster (ICDE 2023), section V.
     """
 
     factor: int = 1
     in_flight: int = 1
     abreast: int = 1
+    decrypt_times: int = 1

@@ -18,17 +18,19 @@ CHUNK_COUNT: Final = 4096
 T = TypeVar("T")
 
 
-def run_chunks(function: Callable[[slice], T], count: int, engine: Engine, progress: Progress | None) -> list[T]:
+def run_chunks(
+    function: Callable[[slice], T], count: int, engine: Engine, progress: Progress | None, *, times: int = 1
+) -> list[T]:
     """The results of `function` for slices that make up range(count), in order.
 
-    The engine's plan sets the length of a slice and how many slices run at once, each on its own thread; so `function`
-    must write only what belongs to its slice. An empty batch is one empty slice, so that its result has a kind and a
-    shape; it reports no progress. `progress(done, count)` is called in the calling thread, once all slices up to `done`
-    are finished. An exception or Ctrl-C ends the batch: no further slice begins, `run_chunks` waits for the slices at
-    work, and it raises the exception that is first in order.
+    The engine's plan sets the length of a slice, `times` as long where the caller asks for it, and how many slices run
+    at once, each on its own thread; so `function` must write only what belongs to its slice. An empty batch is one
+    empty slice, so that its result has a kind and a shape; it reports no progress. `progress(done, count)` is called in
+    the calling thread, once all slices up to `done` are finished. An exception or Ctrl-C ends the batch: no further
+    slice begins, `run_chunks` waits for the slices at work, and it raises the exception that is first in order.
     """
     plan = engine.chunk_plan
-    length = plan.factor * CHUNK_COUNT
+    length = plan.factor * CHUNK_COUNT * times
     chunks = [slice(start, min(start + length, count)) for start in range(0, max(count, 1), length)]
     in_flight = min(plan.in_flight, len(chunks))
     results = []

@@ -7,6 +7,7 @@ import typing
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.errors import HekatError, InputError, WireCorruptError
 from hekat.wire.array_field import ARRAY_DTYPES, ArrayField
@@ -184,10 +185,9 @@ def codec_for(annotation: Any, where: str) -> FieldCodec:
         return SequenceField(tuple, codec_for(arguments[0], where))
     if origin is dict and len(arguments) == 2 and arguments[0] is str:
         return DictField(codec_for(arguments[1], where))
-    if origin is np.ndarray and len(arguments) == 2:
-        scalar = next(iter(typing.get_args(arguments[1])), None)
-        if scalar in ARRAY_DTYPES:
-            return ArrayField(ARRAY_DTYPES[scalar])
+    scalar = _scalar_of(origin, arguments)
+    if scalar in ARRAY_DTYPES:
+        return ArrayField(ARRAY_DTYPES[scalar])
     if origin in (typing.Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
         inner = next(argument for argument in arguments if argument is not type(None))
         return OptionalField(codec_for(inner, where))
@@ -197,6 +197,16 @@ def codec_for(annotation: Any, where: str) -> FieldCodec:
         "npt.NDArray of float64, float32, int64, uint64 or uint8, or one of these | None",
         got=str(annotation),
     )
+
+
+def _scalar_of(origin: Any, arguments: tuple[Any, ...]) -> Any:
+    """The scalar type of an annotation of arrays; None of others."""
+    # From NumPy 2.5 on npt.NDArray is a type of its own; before, it stands for np.ndarray[shape, np.dtype[scalar]].
+    if origin is npt.NDArray and len(arguments) == 1:
+        return arguments[0]
+    if origin is np.ndarray and len(arguments) == 2:
+        return next(iter(typing.get_args(arguments[1])), None)
+    return None
 
 
 def _minimal_bytes(number: int) -> bytes:

@@ -39,6 +39,15 @@ def test_a_word_after_every_chunk(small, chunks_of_four):
     assert said == [(4, 9), (8, 9), (9, 9)]
 
 
+def test_an_engine_may_plan_longer_chunks_for_decryption(small, chunks_of_four, monkeypatch):
+    ciphertexts = encrypt(small.keys.private, small.plain(list(range(9))), engine=small.engine)
+    monkeypatch.setattr(ReferenceEngine, "chunk_plan", ChunkPlan(decrypt_times=2))
+    said = []
+    opened = decrypt(small.keys.private, ciphertexts, progress=lambda done, total: said.append(done))
+    assert small.integers(opened) == list(range(9))
+    assert said == [8, 9]
+
+
 def test_no_word_of_an_empty_batch(small):
     said = []
 

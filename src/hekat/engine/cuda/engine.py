@@ -17,8 +17,10 @@ from hekat.engine.interface import Modulus
 from hekat.engine.tenancy import describe_constant_time, describe_tables
 
 # 3 chunks of 16384 items, in groups of 4 threads at 2048 bits: as many as the multiprocessors of a large GPU hold at
-# once, with copies and the host's work beside kernels. Predicted, not measured.
-CHUNK_PLAN = ChunkPlan(factor=4, in_flight=3, abreast=32)
+# once, with copies and the host's work beside kernels. On an H200 longer ones encrypt more slowly;
+# decryption, in groups of 2 threads, is 1.2 times as fast with chunks four times as long (section `choices` of
+# benchmarks/results/cuda-nvidia-h200.json).
+CHUNK_PLAN = ChunkPlan(factor=4, in_flight=3, abreast=32, decrypt_times=4)
 
 
 class CudaEngine(CudaMultiPowers, CudaRing, CudaRandom):

@@ -23,11 +23,12 @@ from hekat.engine.interface import FixedBaseTable, Modulus, ResidueArray
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, limbs_from_ints
 
 # In constant time each group reads all rows of its power's own table: beyond 16 rows that costs more memory traffic
-# than the products it saves. Predicted, not measured.
+# than the products it saves. On an H200 at 2048 bits: section `choices` of benchmarks/results/cuda-nvidia-h200.json.
 CONSTANT_TIME_WINDOW_BITS = 4
 VARTIME_WINDOW_BITS = 5
-# Rows of a fixed base's table are the same for all groups of a block, so that caches serve them.
-CONSTANT_TIME_TABLE_WINDOW_BITS = 6
+# Rows of a fixed base's table are the same for all groups of a block, so that caches serve them. There too: 32 rows are
+# read in less time than the products of narrower windows take, 64 are not.
+CONSTANT_TIME_TABLE_WINDOW_BITS = 5
 # An entry of factors, in products of a power: its own product and its share of the inversions, 13 products of the
 # root's size where a product of a power takes four.
 PAIR_ENTRY_PRODUCTS = 3.25

@@ -27,8 +27,9 @@ def decrypt(
     """The plaintexts in C order as signed values in (-n/2, n/2], shape (ciphertexts.size, limbs of n), on the host.
 
     `bound` bounds the result, the key's plaintext space if None. `progress(done, total)` is called after every few
-    thousand ciphertexts. Raises KeyRefusedError for a key that cannot decrypt these, BoundError (without the value)
-    where a plaintext exceeds `bound`, InputError for a ciphertext that is no unit mod n^2 or a bound out of range.
+    thousand ciphertexts, on a GPU after some ten thousand. Raises KeyRefusedError for a key that cannot decrypt these,
+    BoundError (without the value) where a plaintext exceeds `bound`, InputError for a ciphertext that is no unit mod
+    n^2 or a bound out of range.
     """
     _check_key(key, ciphertexts)
     space_bound = key.public.plaintext_space.bound
@@ -48,7 +49,7 @@ def decrypt(
             signed[chunk] = engine.to_host(_decrypt_chunk(key, limbs, engine))
 
     if count:  # an empty batch needs no tables
-        run_chunks(decrypt_chunk, count, engine, progress)
+        run_chunks(decrypt_chunk, count, engine, progress, times=engine.chunk_plan.decrypt_times)
     if bound is not None:
         check_within_bound(signed, bound, engine, "a decrypted batch")
     return PackedPlaintext(signed, space_bound if bound is None else bound)
