@@ -13,6 +13,8 @@ CURES = {
     "HekatError": "every error of Hekat is one: catch it to catch all",
     "InputError": "correct the value that it names; `index` says which of an array's values",
     "BoundError": "give a larger `bound`, or fewer addends; nothing was computed",
+    "DivergedError": "lower training.learning_rate, or look for rows of another unit, and begin a new run: the "
+    "unchanged job would diverge again",
     "KeyRefusedError": "use a key of the right kind and size, from the right file",
     "EngineError": "`hekat doctor` says which engines are there, and why one is not",
     "FaultError": "run it again; if it comes back, the machine computes wrongly (memory, overclocking)",

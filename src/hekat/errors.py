@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+DIVERGED_EXIT_CODE = 3
+"""What a process ends with whose run came to its end with a model of no use: no refusal, and not done either."""
+
 
 class HekatError(Exception):
     """A refusal or failure with its cure; the command line prints it and exits with `exit_code`.
@@ -42,6 +45,10 @@ class InputError(HekatError, ValueError):
 
 class BoundError(HekatError, OverflowError):
     """An operation that could pass the bound its operands carry; refused before anything is computed."""
+
+
+class DivergedError(InputError, BoundError):
+    """Training that diverged: values, losses or gradients beyond every bound; nothing of them was sent."""
 
 
 class KeyRefusedError(HekatError):

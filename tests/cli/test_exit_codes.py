@@ -12,6 +12,7 @@ def test_the_numbers_are_those_that_scripts_rely_on() -> None:
         "DONE": 0,
         "NOT_WHOLE": 1,
         "REFUSED": 2,
+        "DIVERGED": 3,
         "INTERRUPTED": 130,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hekat.errors import HekatError
+from hekat.errors import DIVERGED_EXIT_CODE, HekatError
 
 
 class ExitCode(IntEnum):
@@ -29,5 +29,10 @@ class ExitCode(IntEnum):
         HekatError.exit_code,
         "refused or failed; `error`, `expected`, `got` and `cure` say why",
         "do what `cure` says",
+    )
+    DIVERGED = (
+        DIVERGED_EXIT_CODE,
+        "the run is finished, and its training diverged: its files are there, and its model is of no use",
+        "lower `training.learning_rate`, or look for cells of another unit, and begin a new run",
     )
     INTERRUPTED = 130, "interrupted by Ctrl-C", "`--resume` goes on, where a checkpoint was saved"

@@ -7,13 +7,24 @@ import sys
 import traceback
 from pathlib import Path
 
+from hekat.channel.departure import FailureElsewhereError
 from hekat.cli.printable import printable
-from hekat.errors import HekatError, PartyStoppedError
+from hekat.errors import DivergedError, HekatError, PartyStoppedError
 
 
 def show_error(error: HekatError, *, as_json: bool) -> None:
     """Print the error and its notes on standard error; as JSON on standard output."""
     show_parts(_explain(error), notes_of(error), as_json=as_json)
+
+
+def has_diverged(error: BaseException | None) -> bool:
+    """Whether it, or what caused it at a party, is training that diverged."""
+    while error is not None:
+        kind = error.kind if isinstance(error, FailureElsewhereError) else type(error)
+        if issubclass(kind, DivergedError):
+            return True
+        error = error.__cause__
+    return False
 
 
 def show_parts(parts: dict[str, str], notes: list[str], *, as_json: bool) -> None:

@@ -12,7 +12,6 @@ from hekat.report.number_text import (
     format_byte_count,
     format_count,
     format_metric,
-    format_number,
     pluralise,
 )
 from hekat.report.table import Table, metric_names
@@ -22,8 +21,6 @@ RECOMMENDED_KEY_BITS = 3072
 _MOST_ALONE = 8
 # A brief prints at most this many caveats, and then how many more there are.
 _MOST_CAVEATS = 8
-# The share by which the last step must lower the training loss for the brief to call the loss still falling.
-_LEAST_FALL = 0.01
 # How the caveats begin that every run of its kind has: they are in the report.
 _ROUTINE = (
     "a 2048-bit key gives about",
@@ -130,24 +127,6 @@ def short_key_warning(key_bits: int | None) -> str | None:
         f"The key has {format_count(key_bits)} bits, fewer than the usual {format_count(RECOMMENDED_KEY_BITS)}. For "
         f"data that must stay secret for long, set protection.key_bits = {RECOMMENDED_KEY_BITS}."
     )
-
-
-def loss_warning(losses: Sequence[float], step: str, *, stopped_early: bool) -> str | None:
-    """A warning where the training loss rose, or still fell when the last `step` ended.
-
-    `losses` one for each step, `step` "round" or "epoch"; `stopped_early`: a stop rule ended the training.
-    """
-    if len(losses) < 2:
-        return None
-    if losses[-1] > losses[0]:
-        return (
-            f"The training loss rose from {format_metric('loss', losses[0])} to {format_metric('loss', losses[-1])}: "
-            "try a smaller learning_rate."
-        )
-    share = (losses[-2] - losses[-1]) / losses[-2] if losses[-2] > 0 else 0.0
-    if stopped_early or share < _LEAST_FALL:
-        return None
-    return f"The training loss still fell by {format_number(100 * share)}% in the last {step}: try more {step}s."
 
 
 def _fewer_alone(results: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -17,13 +18,14 @@ from hekat.cli.predict.vertical_linear import holds_parts
 from hekat.cli.printable import printable
 from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
-from hekat.cli.shown_errors import show_parts
+from hekat.cli.shown_errors import has_diverged, show_parts
 from hekat.cli.tables import show_brief, show_findings, show_tables
 from hekat.errors import HekatError, StateError
 from hekat.launch.run_result import RunResult
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.report import brief_of, terminal_findings, terminal_tables, write_report
 from hekat.report.summary import SUMMARY_FILE
+from hekat.report.training_course import has_diverged as training_diverged
 from hekat.report.write import REPORT_FILE
 
 RUNS_FOLDER = Path("runs")
@@ -40,7 +42,9 @@ def going_on(
         folder = progress.folder
         if folder is not None:
             error.add_note(f"the run lies in {folder}")
-            if may_go_on(folder) and not _ends_run(error):
+            if has_diverged(error):
+                error.add_note("resumed, the unchanged job would diverge again: change it, and begin a new run")
+            elif may_go_on(folder) and not _ends_run(error):
                 error.add_note(f"go on from its last checkpoint with: {_resume_command(options, folder)}")
         raise
 
@@ -77,7 +81,7 @@ def show_run(
     report = _write_report(result)
     if options.json:
         sys.stdout.write(json.dumps({"folder": str(result.folder), **result.summary}, indent=1) + "\n")
-        return _end_without_report(report, result.folder)
+        return _exit_code(report, result)
     if options.verbose:
         show_tables(console, terminal_tables(result.summary))
         show_findings(console, terminal_findings(result.summary))
@@ -91,7 +95,15 @@ def show_run(
         print_path(console, f"report      {report}")
     for name, command in _next_commands(result.folder).items():
         print_path(console, f"{name:<11} {command}")
-    return _end_without_report(report, result.folder)
+    return _exit_code(report, result)
+
+
+def tell_divergence(summary: Mapping[str, Any]) -> ExitCode:
+    """The exit code of a finished run by how its training went; says on standard error where it diverged."""
+    if not training_diverged(summary):
+        return ExitCode.DONE
+    sys.stderr.write("error: training diverged, and the model is of no use\n")
+    return ExitCode.DIVERGED
 
 
 def _next_commands(folder: Path) -> dict[str, str]:
@@ -117,16 +129,18 @@ def _write_report(result: RunResult) -> Path | HekatError:
         return error
 
 
-def _end_without_report(report: Path | HekatError, folder: Path) -> int:
-    """The exit code of a finished run; says on standard error what is missing, where the report is.
+def _exit_code(report: Path | HekatError, result: RunResult) -> int:
+    """The exit code of a finished run; says on standard error what is wrong with it.
 
     A page that the disk does not take is an error. One that matplotlib is missing for is no part of this installation.
     """
+    code = tell_divergence(result.summary)
     if isinstance(report, Path):
-        return ExitCode.DONE
+        return code
     if not isinstance(report, StateError):
         sys.stderr.write(f"no report was written: {printable(report)}\n")
-        return ExitCode.DONE
+        return code
+    folder = result.folder
     again = shlex.join(["hekat", "report", str(folder)])
     parts = {
         "error": "the run is finished, and its report is missing",

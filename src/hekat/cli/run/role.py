@@ -13,7 +13,7 @@ from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
-from hekat.cli.run.end import print_path
+from hekat.cli.run.end import print_path, tell_divergence
 from hekat.cli.run.horizontal import count_update_values, gather_dropouts
 from hekat.cli.run.live import displayed
 from hekat.errors import InputError, JobError
@@ -101,8 +101,9 @@ def _placed(options: argparse.Namespace, loaded: LoadedRole) -> Iterator[Place]:
 
 def _show(options: argparse.Namespace, place: Place, summary: Mapping[str, Any]) -> int:
     folder = options.runs / place.run_id
+    code = tell_divergence(summary)
     if options.json:
         sys.stdout.write(json.dumps({"folder": str(folder), **summary}, indent=1) + "\n")
-        return 0
+        return code
     print_path(Console(), f"{place.role} played its role to the end\nrun folder  {folder}")
-    return 0
+    return code

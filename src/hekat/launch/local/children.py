@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from hekat.disk_errors import disk_errors_as_state_errors
-from hekat.errors import HekatError
+from hekat.errors import DIVERGED_EXIT_CODE, HekatError
 
 _LOOK_EVERY_S = 0.1
 _END_WITHIN_S = 10.0
@@ -90,6 +90,6 @@ class Children:
                 code = process.poll()
                 if code is not None and role not in told:
                     told.add(role)
-                    if code != 0:
+                    if code not in (0, DIVERGED_EXIT_CODE):
                         on_failed(role)
             self._is_over.wait(_LOOK_EVERY_S)

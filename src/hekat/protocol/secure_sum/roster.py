@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from hekat.errors import (
     ChannelTimeoutError,
+    DivergedError,
     HekatError,
     InputError,
     PartyLostError,
@@ -29,6 +30,8 @@ class Roster:
     def __init__(self, channel: RecordedChannel, settings: SumSettings) -> None:
         self._channel, self._settings = channel, settings
         self._lost: dict[str, str] = {}
+        # Parties that say they left because their training diverged: resumed unchanged it would diverge again.
+        self._diverged: set[str] = set()
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -139,11 +142,15 @@ class Roster:
         if len(left) < least:
             lost = "; ".join(f"{party} ({self._lost[party]})" for party in needed if party in self._lost) or "nobody"
             sampled = len(needed) < len(self._settings.parties)
-            raise ProtocolError(
+            has_diverged = not self._diverged.isdisjoint(needed)
+            raise (DivergedError if has_diverged else ProtocolError)(
                 f"too few parties are left for {step}",
                 expected=f"at least {least} of {', '.join(needed) if sampled else len(needed)}",
                 got=f"{len(left)}, lost: {lost}",
-                cure="resume from the last checkpoint once they are back: a new session begins",
+                cure="training diverged there: lower training.learning_rate, or look for cells of another unit, and "
+                "begin a new run"
+                if has_diverged
+                else "resume from the last checkpoint once they are back: a new session begins",
             )
 
     def _drop(self, party: str, step: str, error: HekatError) -> None:
@@ -151,5 +158,7 @@ class Roster:
             raise error
         if isinstance(error, PartyLostError):
             self._lost[party] = f"in step {error.step}: {error.reason}"
+            if error.told_reason == DivergedError.__name__:
+                self._diverged.add(party)
         else:
             self.expel(party, f"in step {step}: {error}")

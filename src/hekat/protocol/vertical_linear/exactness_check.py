@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hekat.data import Features
 from hekat.data.columns.moments import largest_magnitudes
-from hekat.errors import BoundError
+from hekat.errors import BoundError, DivergedError
 from hekat.model import Parameters
 from hekat.protocol.vertical_linear.fixed_point import column_error_bound, float_error, step_error_bound
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, residual_of
@@ -73,7 +73,7 @@ class ExactnessCheck:
         rounding adds to the bound. The form's arithmetic holds every gradient below `limit` in magnitude.
 
         The last party of a step starts the comparison. Raises BoundError where a gradient is further from the
-        centralised gradient than its bound: training diverges, if the centralised gradient reaches the limit; otherwise
+        centralised gradient than its bound: DivergedError, if the centralised gradient reaches the limit; otherwise
         the arithmetic is wrong.
         """
         with self._lock:
@@ -88,7 +88,7 @@ class ExactnessCheck:
             self.checks.append(check)
         if check.largest_error > check.bound:
             if largest_gradient >= limit:
-                raise BoundError(
+                raise DivergedError(
                     f"training diverges: gradients in {step} are beyond what the arithmetic of this form bears",
                     expected=f"gradients below {limit:g}",
                     got="larger ones",

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Features, is_dense
-from hekat.errors import BoundError
+from hekat.errors import BoundError, DivergedError
 from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 FloatArray = npt.NDArray[np.float64]
@@ -30,7 +30,8 @@ def encode_numbers(values: FloatArray, scale_bits: int, limit_bits: int, what: s
         scaled = np.rint(np.ldexp(values, scale_bits))
     if not (np.abs(scaled) < 2.0**limit_bits).all():
         finite = bool(np.isfinite(values).all())
-        raise BoundError(
+        refusal = BoundError if finite else DivergedError
+        raise refusal(
             f"{what} cannot be written as integers of this scale",
             expected=f"magnitudes below 2^{limit_bits - scale_bits}",
             got="a larger one" if finite else "one that is not finite: training diverges",

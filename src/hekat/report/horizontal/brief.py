@@ -9,7 +9,6 @@ from typing import Any
 from hekat.report.brief import (
     Brief,
     brief_table,
-    loss_warning,
     place_sentence,
     short_key_warning,
     unusual_caveats,
@@ -30,6 +29,7 @@ from hekat.report.number_text import (
     pluralise,
 )
 from hekat.report.table import METRIC_ORDER, Table
+from hekat.report.training_course import Course, course_of, course_sentence, course_warning
 
 # The beginnings of the caveats that say who opens the sums.
 _WHO_OPENS = ("no key opens an update", "the key authority", "all parties share")
@@ -57,7 +57,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
         _beyond_bound(summary),
         _clipped(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
-        loss_sentence(summary),
+        training_warning(summary),
         *(sentence for sentence in sample_sentences(summary) if sentence.startswith("Rounds with fewer")),
         *not_compared,
     )
@@ -160,9 +160,18 @@ def _clipped(summary: Mapping[str, Any]) -> str | None:
     return clipping_sentence(summary) if clipped and clipped["count"] else None
 
 
-def loss_sentence(summary: Mapping[str, Any]) -> str | None:
-    """A sentence where the training loss rose, or still fell when the rounds were over; None otherwise."""
+def training_warning(summary: Mapping[str, Any]) -> str | None:
+    """A sentence where training diverged, or its loss rose or still fell at the end; None otherwise."""
+    return course_warning(_course(summary), "round", summary["settings"])
+
+
+def training_sentence(summary: Mapping[str, Any]) -> str | None:
+    """The warning, or that training converged; None where nothing is known of it."""
+    return course_sentence(_course(summary), "round", summary["settings"])
+
+
+def _course(summary: Mapping[str, Any]) -> Course:
     made = summary["rounds"].get("encrypted" if is_encrypted(summary) else "plain", [])
     asked = summary["settings"].get("rounds")
     stopped_early = bool(made) and isinstance(asked, int) and made[-1]["round"] < asked
-    return loss_warning([item["loss"] for item in made], "round", stopped_early=stopped_early)
+    return course_of(summary, [item["loss"] for item in made], stopped_early=stopped_early)

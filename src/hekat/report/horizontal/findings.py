@@ -22,6 +22,7 @@ from hekat.report.number_text import (
     pluralise,
 )
 from hekat.report.table import METRIC_ORDER, metric_names
+from hekat.report.training_course import DIVERGED, has_diverged
 
 # Beside this share of the bound, what clipping moved is rounding of the check itself.
 _LEAST_EXCESS = 1e-3
@@ -41,6 +42,7 @@ def is_encrypted(summary: Mapping[str, Any]) -> bool:
 def verdict(summary: Mapping[str, Any]) -> str:
     """One sentence: who trained how, and how good the model is next to the plain run and each party alone."""
     # One role alone knows its own table.
+    beginning = f"{DIVERGED} " if has_diverged(summary) else ""
     who = "The parties" if is_of_one_role(summary) else count_in_words(len(summary["parties"]), "party")
     how = (
         "with every update encrypted"
@@ -51,11 +53,11 @@ def verdict(summary: Mapping[str, Any]) -> str:
     main = summary["results"][-1]
     name = next((name for name in names if name in main["metrics"]), None)
     if name is None:
-        return f"{who} trained one model {how}{_without_test_rows(summary)}"
+        return f"{beginning}{who} trained one model {how}{_without_test_rows(summary)}"
     quality = _quality(name, main["metrics"][name], rows_in_words(summary, unknown="the common test set"))
     found = "; ".join([", ".join([quality, *_beside_plain(summary, name)]), *_beside_alone(summary, name)])
     told = f" Measured on the rows it was trained on, {SAYS_NOTHING}." if are_training_rows(summary) else ""
-    return f"{who} trained one model {how}: it {found}.{told}"
+    return f"{beginning}{who} trained one model {how}: it {found}.{told}"
 
 
 def key_warning(summary: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hekat.report.horizontal import findings, plots
 from hekat.report.horizontal.aggregator_table import aggregator_table
-from hekat.report.horizontal.brief import horizontal_brief, loss_sentence
+from hekat.report.horizontal.brief import horizontal_brief, training_sentence, training_warning
 from hekat.report.horizontal.by_role import byte_step_table
 from hekat.report.horizontal.byte_text import byte_sentences, byte_table
 from hekat.report.horizontal.clipping import clip_table
@@ -30,6 +30,7 @@ from hekat.report.page.parts import (
     section_html,
     settings_html,
 )
+from hekat.report.training_course import has_diverged
 
 _SETTING_NAMES = {
     "algorithm": "algorithm",
@@ -94,7 +95,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
         _bits(summary),
         section_html(
             "How training went",
-            paragraphs_html(findings.round_sentence(summary), loss_sentence(summary), validation_sentence(summary)),
+            paragraphs_html(findings.round_sentence(summary), training_sentence(summary), validation_sentence(summary)),
             figure_html(plots.plot_convergence(summary)),
             table_html(validation_round_table(summary), small=True),
         ),
@@ -140,7 +141,12 @@ def _head(summary: Mapping[str, Any], title: str) -> str:
         findings.verdict(summary),
         horizontal_brief(summary),
         alarm=None if findings.is_encrypted(summary) else alarm,
-        cautions=(dropout_headline(summary), training_rows_warning(summary), findings.key_warning(summary)),
+        cautions=(
+            training_warning(summary) if has_diverged(summary) else None,
+            dropout_headline(summary),
+            training_rows_warning(summary),
+            findings.key_warning(summary),
+        ),
     )
 
 

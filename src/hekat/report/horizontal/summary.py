@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hekat.report import shape
+from hekat.report.convergence_shape import CONVERGENCE
 from hekat.report.summary_head import SUMMARY_HEAD, SUMMARY_HEAD_MORE
 from hekat.report.table import METRIC_ORDER
 
@@ -141,6 +142,7 @@ _SUMMARY: Final = shape.record(
         **SUMMARY_HEAD_MORE,
         "compared_bits": shape.list_of(_COMPARED),
         "test_rows_trained_on": shape.count,
+        "convergence": CONVERGENCE,
         "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
         "lost": shape.list_of(_LOSS),
         "included": shape.list_of(_INCLUDED),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hekat.report.horizontal.aggregator_table import aggregator_table
+from hekat.report.horizontal.brief import training_sentence
 from hekat.report.horizontal.byte_text import byte_table
 from hekat.report.horizontal.clipping import clip_table
 from hekat.report.horizontal.dropouts import dropout_sentences, sample_sentences
@@ -30,7 +31,8 @@ def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
 def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
     """What the run found, who was lost, whether its sums are right, what was clipped, what the aggregator could see."""
     lost, sampled = dropout_sentences(summary), sample_sentences(summary)
-    told = [line for line in (validation_sentence(summary), precision_sentence(summary)) if line]
+    sentences = (training_sentence(summary), validation_sentence(summary), precision_sentence(summary))
+    told = [line for line in sentences if line]
     return [
         Finding("What came out", [verdict(summary), *difference_sentences(summary), *told]),
         *([Finding("Whose updates are in the sums", sampled)] if sampled else []),

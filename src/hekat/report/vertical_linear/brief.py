@@ -8,7 +8,6 @@ from typing import Any
 from hekat.report.brief import (
     Brief,
     brief_table,
-    loss_warning,
     place_sentence,
     sent_sentence,
     short_key_warning,
@@ -16,6 +15,7 @@ from hekat.report.brief import (
 )
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import format_count, format_seconds
+from hekat.report.training_course import Course, course_of, course_sentence, course_warning
 from hekat.report.vertical_linear.findings import (
     exactness_sentences,
     is_encrypted,
@@ -45,7 +45,7 @@ def vertical_brief(summary: Mapping[str, Any]) -> Brief:
         *leak_cautions(summary),
         training_rows_warning(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
-        loss_sentence(summary),
+        training_warning(summary),
     )
     return Brief(
         brief_table(summary["results"], note),
@@ -82,7 +82,16 @@ def _time(summary: Mapping[str, Any]) -> str:
     return f"{' '.join(time_sentences(summary))}{each}"
 
 
-def loss_sentence(summary: Mapping[str, Any]) -> str | None:
-    """A sentence where the training loss rose, or still fell when the epochs were over; None otherwise."""
+def training_warning(summary: Mapping[str, Any]) -> str | None:
+    """A sentence where training diverged, or its loss rose or still fell at the end; None otherwise."""
+    return course_warning(_course(summary), "epoch", summary["settings"])
+
+
+def training_sentence(summary: Mapping[str, Any]) -> str | None:
+    """The warning, or that training converged; None where nothing is known of it."""
+    return course_sentence(_course(summary), "epoch", summary["settings"])
+
+
+def _course(summary: Mapping[str, Any]) -> Course:
     losses = [epoch["loss"] for epoch in summary["epochs"] if epoch["loss"] is not None]
-    return loss_warning(losses, "epoch", stopped_early=summary["stopped_early"])
+    return course_of(summary, losses, stopped_early=summary["stopped_early"])

@@ -19,6 +19,7 @@ from hekat.report.number_text import (
     pluralise,
 )
 from hekat.report.table import metric_names
+from hekat.report.training_course import DIVERGED, has_diverged
 from hekat.report.vertical_linear.tables import learned_with_total
 
 _BESIDE = {
@@ -39,8 +40,9 @@ def verdict(summary: Mapping[str, Any]) -> str:
     columns = sum(party["columns"] or 0 for party in summary["parties"])
     model = "logistic regression" if summary["task"] == "classification" else "linear regression"
     how = _protection(summary) if is_encrypted(summary) else "WITHOUT protection (parties saw each other's values)"
+    beginning = f"{DIVERGED} " if has_diverged(summary) else ""
     text = (
-        f"{join_names(holders)} trained one {model} of {count_in_words(columns, 'column').lower()} on "
+        f"{beginning}{join_names(holders)} trained one {model} of {count_in_words(columns, 'column').lower()} on "
         f"{format_count(summary['intersection']['common'])} common rows, {how}"
     )
     quality = _quality(summary)

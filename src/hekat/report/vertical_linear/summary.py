@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hekat.report import shape
+from hekat.report.convergence_shape import CONVERGENCE
 from hekat.report.party_views import PARTY_VIEW
 from hekat.report.summary_head import SUMMARY_HEAD, SUMMARY_HEAD_MORE
 
@@ -107,5 +108,10 @@ VERTICAL_SUMMARY: Final = shape.record(
         "exactness": shape.list_of(_CHECK),
         "notes": shape.list_of(shape.text),
     },
-    {**SUMMARY_HEAD_MORE, "started_from": shape.nullable(shape.text), "test_rows_trained_on": shape.count},
+    {
+        **SUMMARY_HEAD_MORE,
+        "started_from": shape.nullable(shape.text),
+        "test_rows_trained_on": shape.count,
+        "convergence": CONVERGENCE,
+    },
 )

@@ -18,8 +18,9 @@ from hekat.report.page.parts import (
 )
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
 from hekat.report.table import Table
+from hekat.report.training_course import has_diverged
 from hekat.report.vertical_linear import findings, plots
-from hekat.report.vertical_linear.brief import loss_sentence, vertical_brief
+from hekat.report.vertical_linear.brief import training_sentence, vertical_brief
 from hekat.report.vertical_linear.tables import (
     byte_table,
     epoch_table,
@@ -71,7 +72,7 @@ _ALARM: Final = (
 
 def render_page(summary: Mapping[str, Any]) -> str:
     """The whole page. Raises HekatError where matplotlib is not installed."""
-    title = f"Hekat run: {summary['job']}"
+    title, course = f"Hekat run: {summary['job']}", training_sentence(summary)
     sections = [
         head_html(
             summary,
@@ -79,14 +80,14 @@ def render_page(summary: Mapping[str, Any]) -> str:
             findings.verdict(summary),
             vertical_brief(summary),
             alarm=None if findings.is_encrypted(summary) else _ALARM,
-            cautions=findings.cautions(summary),
+            cautions=[*([course] if course and has_diverged(summary) else []), *findings.cautions(summary)],
         ),
         section_html("Who took part", html_of_tables(party_table(summary))),
         _results(summary),
         caveats_html(summary),
         section_html(
             "How training went",
-            paragraphs_html(*findings.training_sentences(summary), loss_sentence(summary)),
+            paragraphs_html(*findings.training_sentences(summary), training_sentence(summary)),
             figure_html(plots.plot_loss(summary)),
             html_of_tables(epoch_table(summary)),
         ),
@@ -127,7 +128,9 @@ def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
 
 def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
     """What came out, whether it is exact, what every party could read, what to keep in mind."""
-    out = [findings.verdict(summary), *findings.training_sentences(summary), *findings.compared_sentences(summary)]
+    course = training_sentence(summary)
+    trained = [*findings.training_sentences(summary), *([course] if course else [])]
+    out = [findings.verdict(summary), *trained, *findings.compared_sentences(summary)]
     return [
         Finding("What came out", [*out, *findings.cautions(summary)]),
         Finding("Is it what exact arithmetic would give?", findings.exactness_sentences(summary)),

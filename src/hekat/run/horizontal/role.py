@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from hekat.errors import ChannelError
 from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
 from hekat.ledger import RecordedChannel
+from hekat.model import MODEL_NAMES
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -136,7 +139,15 @@ class HorizontalRole:
             metrics=metrics[-1] if metrics else self._context.evaluate(state),
             validation=dict(state.validation.final or {}),
             parameter_count=int(sum(np.asarray(values).size for values in state.parameters.values())),
+            largest_weight=self._largest_weight(state),
         )
+
+    def _largest_weight(self, state: TrainingState) -> float | None:
+        settings = self._context.settings
+        if settings.classes is None or not settings.training.standardise or settings.model.name not in MODEL_NAMES:
+            return None
+        largest = max(float(np.abs(values).max(initial=0.0)) for values in state.parameters.values())
+        return largest if math.isfinite(largest) else sys.float_info.max
 
     def _is_in_round(self, number: int) -> bool:
         samples = Participation(self._context.settings.sums, self._context.job.digest)

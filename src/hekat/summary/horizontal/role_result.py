@@ -69,6 +69,8 @@ class TrainedFacts:
     metrics: dict[str, float]
     validation: dict[str, float]
     parameter_count: int
+    largest_weight: float | None = None
+    """Of a classification on standardised columns, by a model of Hekat's own: None for any other."""
 
 
 @dataclass(frozen=True)

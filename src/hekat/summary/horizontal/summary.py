@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from hekat.job.horizontal.job_file import Job
+from hekat.model import MODEL_NAMES
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.scheme.lattice import choose_parameters
+from hekat.summary.convergence import Convergence, describe_convergence
 from hekat.summary.horizontal.aggregator_view import AggregatorView
 from hekat.summary.horizontal.caveats import list_caveats
 from hekat.summary.horizontal.clip_history import clip_history
@@ -63,6 +66,7 @@ def summarise(
         "convergence_bias": _convergence_bias(plain, main),
         "compared_bits": _compared_bits(plain, main, compared),
         "rounds": {run.name: _rounds(run) for run in finished},
+        "convergence": _convergence(main),
         **_times(plain, main),
         "bytes": _bytes(main),
         "packing": None if main.packing is None else asdict(main.packing),
@@ -153,6 +157,17 @@ def _rounds(run: FinishedRun) -> list[dict[str, Any]]:
         }
         for record, found in zip(run.records, run.metrics, strict=True)
     ]
+
+
+def _convergence(main: FinishedRun) -> Convergence | None:
+    settings, trained = main.settings, main.trained
+    is_own = settings.model.name not in MODEL_NAMES
+    return describe_convergence(
+        trained.losses,
+        untrained=None if settings.classes is None or is_own else math.log(len(settings.classes)),
+        stopped_early=0 < trained.rounds_done < settings.training.round_count,
+        largest_weight=trained.largest_weight,
+    )
 
 
 def _times(plain: FinishedRun | None, main: FinishedRun) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -11,6 +12,7 @@ from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.exactness_check import StepCheck
 from hekat.protocol.vertical_linear.timing_labels import PARTS, PREDICTION, TRAINING
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
+from hekat.summary.convergence import describe_convergence
 from hekat.summary.party_views import PartyView
 from hekat.summary.run_facts import Played, facts_of_run
 from hekat.summary.vertical_linear.caveats import list_vertical_caveats
@@ -66,6 +68,11 @@ def summarise_vertical(
         prediction_receivers=list(job.prediction.receivers) if len(matches) > 1 else [],
         started_from=None if narrator is None else narrator.started_from,
         epochs=epochs,
+        convergence=describe_convergence(
+            [epoch["loss"] for epoch in epochs if epoch["loss"] is not None],
+            untrained=math.log(2) if settings.task == "logistic" else None,
+            stopped_early=len(epochs) < settings.training.epochs,
+        ),
         stopped_early=len(epochs) < settings.training.epochs,
         seconds=_seconds(run),
         seconds_by_role=by_role,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from hekat.summary.convergence import Convergence
 from hekat.summary.party_views import PartyView
 from hekat.summary.run_facts import RunFacts
 
@@ -135,6 +136,7 @@ class VerticalSummary(RunFacts):
     started_from: str | None
     epochs: list[EpochFacts]
     stopped_early: bool
+    convergence: Convergence | None
     seconds: Seconds
     seconds_by_role: dict[str, dict[str, float]]
     seconds_by_part: dict[str, dict[str, float]]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
-from hekat.errors import InputError
+from hekat.errors import DivergedError, InputError
 from hekat.model import Model
 from hekat.protocol.horizontal.settings import MAX_LOSS
 from hekat.protocol.horizontal.training.score_bins import binned_auc, count_in_bins, places_of
@@ -44,10 +44,10 @@ class HeldOutRows:
 
 
 def count_losses(model: Model, parameters: Tensors, rows: HeldOutRows, weight_max: int) -> list[Counter]:
-    """Rows and the sum of their losses, penalty left out. Raises InputError where that is no loss to sum."""
+    """Rows and the sum of their losses, penalty left out. Raises DivergedError where that is no loss to sum."""
     loss = model.data_loss(parameters, rows.features, rows.labels)
     if not 0 <= loss <= MAX_LOSS:
-        raise InputError(
+        raise DivergedError(
             "the model has no usable loss on the held-out rows",
             expected=f"a mean loss from 0 to {MAX_LOSS:g}",
             got="another one: training diverged, or a held-out row lies far from all others",

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import BoundError
+from hekat.errors import DivergedError
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SHARE_LIMIT_BITS, SumLayout
 from hekat.protocol.vertical_linear.fixed_point import IntArray, encode_numbers
 from hekat.protocol.vertical_linear.objective import Residual
@@ -32,10 +32,10 @@ def encode_target_shares(targets: FloatArray, residual: Residual, layout: SumLay
 
 
 def encode_loss_part(batch_parts: Sequence[float], layout: SumLayout) -> int:
-    """Turn a party's parts of the batches' means of d^2 into one integer of the epoch. Raises BoundError."""
+    """Turn a party's parts of the batches' means of d^2 into one integer of the epoch. Raises DivergedError."""
     scaled = math.ldexp(math.fsum(batch_parts) / layout.batches, layout.loss_bits)
     if not abs(scaled) <= layout.loss_part_bound:
-        raise BoundError(
+        raise DivergedError(
             "the loss cannot be written as an integer of its scale",
             expected=f"magnitudes below 2^{layout.loss_part_bound.bit_length() - layout.loss_bits}",
             got="a larger one: training diverges",

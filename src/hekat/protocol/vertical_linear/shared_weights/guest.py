@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hekat.data import Table
-from hekat.errors import BoundError, ProtocolError
+from hekat.errors import DivergedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.vertical_linear.columns import prepare_targets
@@ -36,7 +36,7 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
 
 
 def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float:
-    """Open the epoch's mean loss. Raises BoundError for a number that is no loss: training diverges."""
+    """Open the epoch's mean loss. Raises DivergedError for a number that is no loss."""
     (host,) = training.settings.hosts
     message = training.channel.receive(host, f"{epoch_step(epoch)}/{LOSS_STEP}", LossShareMessage)
     if message.share.shape != share.shape:
@@ -46,7 +46,7 @@ def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float
     residual = residual_of(training.settings.task)
     # Rounding may take a loss of 0 a little below 0; a sum that wrapped can be any number.
     if not -(2.0 ** (RANGE_BITS - LOSS_BITS) + 2.0**-bits) <= mean_square <= 2.0**RANGE_BITS:
-        raise BoundError(
+        raise DivergedError(
             f"training diverges: the loss of epoch {epoch} is beyond what shares can hold",
             expected=f"a mean square of residuals of at most 2^{RANGE_BITS}",
             got="a larger one",

@@ -1,0 +1,95 @@
+"""How a training went, in words: converged, still falling, rising, or diverged, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hekat.protocol.loss_verdict import judge_losses
+from hekat.report.number_text import format_metric, format_number, pluralise
+
+Course = Mapping[str, Any]
+"""As `hekat.summary.convergence.Convergence` has it."""
+
+
+_USUAL_RATE = 0.1
+DIVERGED = "TRAINING DIVERGED, and the model is of no use."
+"""What a verdict on such a run begins with."""
+
+
+def course_of(summary: Mapping[str, Any], losses: Sequence[float], *, stopped_early: bool) -> Course:
+    """The summary's own verdict; of a summary of an earlier release the verdict on its `losses`."""
+    known: Course | None = summary.get("convergence")
+    if known is not None:
+        return known
+    verdict = judge_losses(losses)
+    course = "settled" if verdict.course == "falling" and stopped_early else verdict.course
+    return {**vars(verdict), "course": course, "steps": len(losses), "largest_weight": None}
+
+
+def has_diverged(summary: Mapping[str, Any]) -> bool:
+    """Whether the run's training diverged, so that its model is of no use."""
+    return bool((summary.get("convergence") or {}).get("course") == "diverged")
+
+
+def course_warning(course: Course, step: str, settings: Mapping[str, Any]) -> str | None:
+    """What nobody may miss of a training by "round" or "epoch"; None where it converged, or nothing is known."""
+    match course["course"]:
+        case "diverged":
+            return (
+                f"TRAINING DIVERGED: {_signs(course)}. The model is of no use, and to resume the unchanged job cannot "
+                f"help: {_smaller_steps(settings)}, and begin a new run."
+            )
+        case "rising":
+            return (
+                f"The training loss rose from {_lowest(course)} to {format_metric('loss', course['last'])}: "
+                f"{_smaller_steps(settings)}."
+            )
+        case "falling":
+            recent = course["recent"]
+            over = f"the last {step}" if recent == 1 else f"the last {recent} {step}s"
+            return (
+                f"NOT CONVERGED: the training loss was still falling, by {format_number(100 * course['fall'])}% over "
+                f"{over}. More {step}s would lower it further."
+            )
+    return None
+
+
+def course_sentence(course: Course, step: str, settings: Mapping[str, Any]) -> str | None:
+    """The warning, or that training converged; None where nothing is known."""
+    if course["course"] != "settled":
+        return course_warning(course, step, settings)
+    recent = course["recent"]
+    return (
+        f"Converged: the last {recent} {pluralise(recent, step)} lowered the training loss by less than 1%, or a rule "
+        "ended training."
+    )
+
+
+def _signs(course: Course) -> str:
+    signs = []
+    if course["start"] is not None and course["last"] is not None and course["last"] > course["start"]:
+        signs.append(
+            f"the loss went from {format_metric('loss', course['start'])} to {format_metric('loss', course['last'])}"
+        )
+    elif course["steps"] and course["last"] is None:
+        signs.append("the loss is no finite number")
+    if course["largest_weight"] is not None and course["largest_weight"] > 1e3:
+        signs.append(f"a weight is as large as {format_number(course['largest_weight'])} on standardised columns")
+    return ", and ".join(signs) or "loss or weights are beyond reason"
+
+
+def _lowest(course: Course) -> str:
+    """The loss that the last one is held against: the beginning's where it rose above that, else the best."""
+    start, best = course["start"], course["best"]
+    return format_metric("loss", start if course["last"] > start else best)
+
+
+def _smaller_steps(settings: Mapping[str, Any]) -> str:
+    rate = settings.get("learning_rate")
+    is_searched = settings.get("algorithm") == "lbfgs"
+    if rate is None or is_searched:
+        return "look for cells and labels that lie far from all others"
+    standardise = "" if settings.get("standardise", True) else ", or standardise the columns"
+    usual = f" ({_USUAL_RATE:g} suits standardised columns)" if rate > _USUAL_RATE else ""
+    return f"set a learning_rate well below {rate:g}{usual}{standardise}"
