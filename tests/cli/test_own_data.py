@@ -201,7 +201,7 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
     ),
     "a column misspelt in the job": (
         described(edit("job.toml", r"columns\.job", "columns.jobb")),
-        ["[columns.job]", "'job'"],
+        ["[columns.jobb]", "did you mean 'job'"],
     ),
     "a described column that nobody has": (
         edit("job.toml", r"\Z", "[columns.doses]\nfill = 1\n"),

@@ -144,10 +144,10 @@ def test_gaps_at_a_host_are_refused_unless_the_job_fills_them(folder: Path) -> N
         "import numpy as np\ndef load(): return np.array([[1.0], [np.nan]]), None, ['days'], ['p', 'q']\n"
     )
     for kind, options, message in [
-        ("csv", {"path": "host.csv", "id": "who"}, "line 2, column 'days' is not a finite number; .*empty cell"),
-        ("npz", {"path": "host.npz"}, "missing value .*got column 'days', row 1"),
+        ("csv", {"path": "host.csv", "id": "who"}, "column 'days' has empty cells; .*first in line 2"),
+        ("npz", {"path": "host.npz"}, "column 'days' has empty cells; .*first in row 1"),
         ("npz", {"path": "gaps.npz"}, "missing value .*got column 'column_1', row 1"),
-        ("python", {"function": "gaps:load"}, "missing value .*got column 'days', row 2"),
+        ("python", {"function": "gaps:load"}, "column 'days' has empty cells; .*first in row 2"),
     ]:
         with pytest.raises(InputError, match=message):
             load(kind, options, folder, is_labelled=False, columns=None)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hekat.channel.departure import FailureElsewhereError
 from hekat.cli.printable import printable
+from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.errors import DivergedError, HekatError, PartyStoppedError
 
 
@@ -30,7 +31,8 @@ def has_diverged(error: BaseException | None) -> bool:
 def show_parts(parts: dict[str, str], notes: list[str], *, as_json: bool) -> None:
     """Print parts of an error by their names, in their order."""
     if as_json:
-        sys.stdout.write(json.dumps(parts, indent=1) + "\n")
+        told = {"notes": "\n".join(notes)} if notes else {}
+        sys.stdout.write(json.dumps({**parts, **told}, indent=1) + "\n")
         return
     for name, text in parts.items():
         sys.stderr.write(f"{'' if name == 'error' else '  '}{name}: {printable(text)}\n")
@@ -39,8 +41,10 @@ def show_parts(parts: dict[str, str], notes: list[str], *, as_json: bool) -> Non
 
 
 def notes_of(error: BaseException) -> list[str]:
-    """The lines that the command added to `error`, on where things lie."""
-    return [printable(note) for note in getattr(error, "__notes__", [])]
+    """The lines for this terminal alone: those that the command added to `error`, on where things lie, and what tables
+    hold that a job leaves open."""
+    lines = error.lines if isinstance(error, ColumnsRefusedError) else ()
+    return [printable(line) for line in (*lines, *getattr(error, "__notes__", []))]
 
 
 def place_of(error: BaseException) -> str:

@@ -16,7 +16,7 @@ ID_CURE = (
 
 
 def check_finite(table: Table) -> None:
-    """Check that no feature is NaN or infinite.
+    """Check that no feature is NaN or infinite; an empty cell that is still to be filled is NaN.
 
     Args:
         table: The table.
@@ -38,6 +38,13 @@ def check_finite(table: Table) -> None:
         rows, columns = np.divmod(broken, features.shape[1])
     else:
         rows, columns = np.searchsorted(features.indptr, broken, side="right") - 1, features.indices[broken]
+    if table.open_fills:
+        names = {name for fill in table.open_fills for name in fill.names}
+        is_open = np.array([name in names for name in table.feature_names])
+        refused = ~(is_open[columns] & np.isnan(stored[broken]))
+        broken, rows, columns = broken[refused], rows[refused], columns[refused]
+        if not broken.size:
+            return
     is_missing = bool(np.isnan(stored[broken[0]]))
     raise InputError(
         f"{table.name} has a {'missing value (NaN)' if is_missing else 'value that is infinite'}",
@@ -45,7 +52,7 @@ def check_finite(table: Table) -> None:
         got=f"column {table.feature_names[int(columns[0])]!r}, row {int(rows[0]) + 1} "
         f"({np.unique(rows).size} rows in all)",
         cure="fill in or remove those rows before training"
-        + (", or let the job fill them: fill = NUMBER under [columns.NAME]" if is_missing else ""),
+        + ("; a job can fill empty cells of dense rows alone" if is_missing and not is_dense(features) else ""),
     )
 
 

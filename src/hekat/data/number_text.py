@@ -1,6 +1,40 @@
-"""Whole numbers that stand as texts: the same class is "1" at one party, "+1" or "1.0" at another."""
+"""Numbers that stand as texts: the same class is "1" at one party, "+1" or "1.0" at another."""
 
 from __future__ import annotations
+
+import math
+
+
+def read_number(text: str, decimal: str = ".") -> float | None:
+    """The finite number that a text is, with this decimal sign; None for any other text."""
+    if decimal == ",":
+        if "." in text:
+            return None
+        text = text.replace(",", ".")
+    if "_" in text:  # float() takes 1_000, as Python source does; a data file that holds it is a mistake
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def describe_text(text: str, decimal: str = ".") -> str:
+    """What kind of text stands where a number is asked for, in a few words without the text; "" for a number."""
+    if read_number(text, decimal) is not None:
+        return ""
+    if decimal == "," and "." in text:
+        is_number = read_number(text.replace(".", ""), ",") is not None
+        return "a number with a decimal point or dots between digits" if is_number else "a text"
+    try:
+        value = float(text.replace(decimal, "."))
+    except ValueError:
+        is_decimal_comma = text.count(",") == 1 and read_number(text, ",") is not None
+        return "a number with a decimal comma" if is_decimal_comma else "a text"
+    if "_" in text:
+        return "a text"
+    return "NaN" if math.isnan(value) else "an infinite value"
 
 
 def shortest_whole(text: str) -> str:

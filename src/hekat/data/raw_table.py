@@ -28,7 +28,10 @@ RawColumn: TypeAlias = FloatArray | TextColumn
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RawTable:
-    """Columns by name in the source's order; NaN is an empty cell. `lines` are the rows' line numbers in their file."""
+    """Columns by name in the source's order; NaN is an empty cell. `lines` are the rows' line numbers in their file.
+
+    `decimal` is the decimal sign of numbers among texts.
+    """
 
     name: str
     columns: Mapping[str, RawColumn]
@@ -36,6 +39,7 @@ class RawTable:
     labels: npt.NDArray[Any] | None = None
     ids: Ids | None = None
     lines: IntArray | None = None
+    decimal: str = "."
 
     def place(self, row: int) -> str:
         """Where a row (0 is the first) is found: its line in the file, or its number among the rows."""

@@ -14,6 +14,18 @@ from hekat.data.ids import Ids, make_ids
 from hekat.errors import InputError
 
 
+@dataclass(frozen=True)
+class OpenFill:
+    """Columns of features whose empty cells are NaN until the rows of all parties say what fills them.
+
+    `names` are a column of numbers, or all columns of a category, NaN together; `rule` is "mean", "median" or
+    "most_frequent".
+    """
+
+    names: tuple[str, ...]
+    rule: str
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """One party's rows: features, and where they are known labels and ids. Nothing in it can be changed.
@@ -29,6 +41,7 @@ class Table:
             only blinded, for a set intersection.
         notes: What was done to the rows when they were read.
         rows_digest: The digest of the rows as their source gave them, where it was asked for.
+        open_fills: Columns whose empty cells the rows of all parties fill.
 
     Raises:
         InputError: Something is no number, sizes do not agree, or ids repeat.
@@ -48,6 +61,7 @@ class Table:
     ids: Ids | None = None
     notes: tuple[str, ...] = ()
     rows_digest: bytes | None = None
+    open_fills: tuple[OpenFill, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", checked_features(self.features, self.name))

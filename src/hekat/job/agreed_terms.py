@@ -22,6 +22,11 @@ from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 Term = tuple[str, str]
+_FILL_SUMS = {
+    "mean": "counts and sums",
+    "median": "histograms around the median",
+    "most_frequent": "counts of each category",
+}
 
 
 def terms_of(job: AnyJob) -> list[Term]:
@@ -63,7 +68,16 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
     if settings.sample_size < len(settings.parties):
         yield "in a round", f"{settings.sample_size} of {len(settings.parties)} parties, by the job's digest"
     yield "rows of a party", f"up to {settings.weight_max}"
-    yield "opened sums", "updates of every round" + ("; means and spreads of columns" if training.standardise else "")
+    yield (
+        "opened sums",
+        "; ".join(
+            [
+                "updates of every round",
+                *(["means and spreads of columns"] if training.standardise else []),
+                *(f"{_FILL_SUMS[rule]} of columns with empty cells" for rule in settings.fills),
+            ]
+        ),
+    )
     if settings.validation.hold_out:
         yield "held out", f"{settings.validation.hold_out:g} of every party's rows, whose losses and counts are summed"
 

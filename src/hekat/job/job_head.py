@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hekat.data import ColumnSpec, ColumnSpecs
 from hekat.errors import JobError
@@ -74,14 +75,19 @@ def read_timeout(top: Section, role_count: int) -> float:
 
 
 def read_columns(section: Section) -> ColumnSpecs:
-    """What a job says of columns that hold categories or have empty cells."""
+    """What a job says of columns that hold categories, have empty cells or are left out, and of patterns of names."""
     specs = []
     for name, column in section.take_sections().items():
-        categories = column.take_optional_texts("categories") or ()
-        other = column.take("other", bool, False)
-        fill = column.take_optional_text_or_number("fill")
+        values: dict[str, Any] = {
+            "categories": column.take_optional_texts("categories") or (),
+            "other": column.take("other", bool, False),
+            "fill": column.take_optional_text_or_number("fill"),
+            "missing": column.take_optional("missing", str),
+            "empty": column.take_optional_texts("empty") or (),
+            "ignore": column.take("ignore", bool, False),
+        }
         column.finish()
-        specs.append(ColumnSpec(name, categories, other, fill))
+        specs.append(ColumnSpec(name, **values))
     return ColumnSpecs(tuple(specs))
 
 

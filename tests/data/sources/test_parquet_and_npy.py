@@ -57,7 +57,7 @@ def test_parquet_columns_of_every_kind(coded: bool, row_group_size: int | None, 
 
 def test_nulls_are_counted_and_filled(write: Any) -> None:
     path = write({"a": [1, None, None], "job": [None, "clerk", "nurse"], "ill": [True, False, True]})
-    with pytest.raises(InputError, match=r"n: column 'a' has empty cells; .*none in 2 rows, first in row 2"):
+    with pytest.raises(InputError, match=r"n: 2 columns .*'a' \(empty cells\), 'job' \(empty cells\)"):
         load_parquet(path, label="ill", columns=JOB, name="n")
     specs = ColumnSpecs((ColumnSpec("a", fill=5), ColumnSpec("job", ("clerk", "nurse"), fill="nurse")))
     table = load_parquet(path, label="ill", columns=specs)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hekat.channel import PartyKey
+from hekat.data import ColumnSpecs
 from hekat.errors import PolicyError
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.job.site_file import load_site
@@ -68,7 +69,7 @@ def test_keys_of_an_intersection_are_as_large_in_a_prediction_as_in_the_training
     firms, folder = trained
     first = load_part(folder / PARTS_FOLDER / "bank.npz")
     firms.write_job(f"[intersection]\nkind = 'rsa_blind'\nkey_bits = 4096\n{IN_SHARES}")
-    save_part(tmp_path, load_vertical_job(firms.job), first.part)
+    save_part(tmp_path, load_vertical_job(firms.job), first.part, ColumnSpecs())
     saved = load_part(tmp_path / "bank.npz")
     assert predict._intersection_of(saved).key_bits == saved.intersection_key_bits == 4096
     metadata, arrays = decode_arrays((tmp_path / "bank.npz").read_bytes(), "model part", "part")

@@ -94,7 +94,7 @@ def test_a_missing_value(cell, firms) -> None:
     firms.write_table("insurer", change=lambda rows: [[rows[0][0], cell, rows[0][2]], *rows[1:]])
     told = refusal(firms)
     assert "'claims'" in told
-    assert "missing" in told
+    assert "empty cells" in told
 
 
 def test_a_missing_value_that_the_job_fills(firms) -> None:

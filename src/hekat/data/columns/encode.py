@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hekat.data.columns.specs import ColumnSpec, ColumnSpecs
+from hekat.data.columns.findings import ColumnFinding, ColumnsRefusedError
+from hekat.data.columns.specs import ANY_TEXT, DEFAULT_MARKS, MISSING, OTHER, ColumnSpec, ColumnSpecs, fits
 from hekat.data.features import (
     Features,
     FloatArray,
@@ -19,33 +21,53 @@ from hekat.data.features import (
     to_dense,
     to_sparse,
 )
-from hekat.data.number_text import shortest_whole, text_of
+from hekat.data.number_text import describe_text, read_number, shortest_whole, text_of
 from hekat.data.raw_table import IntArray, RawColumn, RawTable, TextColumn
 from hekat.data.rows_digest import digest_of_columns, digest_of_features
-from hekat.data.table import Table
+from hekat.data.table import OpenFill, Table
 from hekat.errors import InputError
 from hekat.toml_text import toml_key
 
 _MAX_SHOWN = 8
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
+_DEFAULT_MARKS = frozenset(DEFAULT_MARKS)
 
 
 def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:
     """The table of `raw` under the job's description of columns, its features dense or sparse rows.
 
-    With `digest_rows` it holds the digest of the rows of `raw`.
+    With `digest_rows` it holds the digest of the rows of `raw`. An empty cell that the rows of all parties fill is NaN,
+    in all columns of a category, and named by the table's `open_fills`.
 
-    Raises InputError that names the table, the column and the first row for an empty cell without a fill, for texts in
-    a column that the job gives no categories, and for a text that is none of them; the text itself is never shown.
+    Raises ColumnsRefusedError with all columns that have empty cells without a fill, texts without categories, or texts
+    that are none of them; InputError for a described column that is not there. No message holds a text.
     """
     _check_all_there(raw, specs)
     encoded = _Encoded(raw.row_count)
     for name, column in raw.columns.items():
         _encode(encoded, raw, name, column, specs.find(name))
+    if encoded.findings:
+        raise ColumnsRefusedError(encoded.findings, [raw], specs)
+    if not encoded.names:
+        raise InputError(
+            f"{raw.name} has no feature columns",
+            expected="at least one that the job does not ignore",
+            got=f"{len(raw.columns)} columns, all of them ignored",
+            cure="ignore fewer under [columns] in the job",
+        )
     check_column_count(len(encoded.names), raw.name)
     features = encoded.to_sparse() if sparse else encoded.to_dense(raw.name)
     digest = digest_of_columns(raw) if digest_rows else None
-    return Table(features, raw.labels, tuple(encoded.names), raw.name, raw.ids, tuple(encoded.notes), digest)
+    return Table(
+        features,
+        raw.labels,
+        tuple(encoded.names),
+        raw.name,
+        raw.ids,
+        tuple(encoded.notes),
+        digest,
+        tuple(encoded.open_fills),
+    )
 
 
 def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:
@@ -55,14 +77,14 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows:
     """
     features = table.features
     described = [spec.name for spec in specs if specs.everywhere or spec.name in table.feature_names]
-    if described:
-        if not is_dense(features):
-            raise InputError(
-                f"{table.name} is sparse, and the job describes columns to encode",
-                expected="no [columns] in the job, or a source of single columns (csv, parquet, npz, npy)",
-                got=f"[columns.{described[0]}] and sparse rows",
-                cure="encode the categories where the file is made, and remove [columns] from the job",
-            )
+    if not is_dense(features) and described:
+        raise InputError(
+            f"{table.name} is sparse, and the job describes columns to encode",
+            expected="no [columns] in the job, or a source of single columns (csv, parquet, npz, npy)",
+            got=f"[columns.{described[0]}] and sparse rows",
+            cure="encode the categories where the file is made, and remove [columns] from the job",
+        )
+    if is_dense(features) and (specs.specs or np.isnan(features).any()):
         columns = {name: features[:, number] for number, name in enumerate(table.feature_names)}
         raw = RawTable(table.name, columns, len(table), table.labels, table.ids)
         encoded = encode_columns(raw, specs, sparse=sparse, digest_rows=digest_rows)
@@ -74,20 +96,25 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows:
 
 @dataclass
 class _Encoded:
-    """The features so far: numbers are whole columns, categories the one column of its block that a row is 1 in."""
+    """The features so far: numbers are whole columns, categories the one column of its block that a row is 1 in.
+
+    Code -1 is an empty cell that the rows of all parties fill: NaN in the `filled` first columns of its block.
+    """
 
     row_count: int
     names: list[str] = field(default_factory=list)
     numbers: list[tuple[int, FloatArray]] = field(default_factory=list)
-    categories: list[tuple[int, IntArray]] = field(default_factory=list)
+    categories: list[tuple[int, int, IntArray]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    findings: list[ColumnFinding] = field(default_factory=list)
+    open_fills: list[OpenFill] = field(default_factory=list)
 
     def add_numbers(self, name: str, values: FloatArray) -> None:
         self.numbers.append((len(self.names), values))
         self.names.append(name)
 
     def add_categories(self, names: Sequence[str], codes: IntArray) -> None:
-        self.categories.append((len(self.names), codes))
+        self.categories.append((len(self.names), len(names), codes))
         self.names.extend(names)
 
     def to_dense(self, name: str) -> Features:
@@ -97,8 +124,9 @@ class _Encoded:
         for position, values in self.numbers:
             features[:, position] = values
         rows = np.arange(self.row_count)
-        for position, codes in self.categories:
-            features[rows, position + codes] = 1.0
+        for position, width, codes in self.categories:
+            features[rows, position + np.maximum(codes, 0)] = 1.0
+            features[codes < 0, position : position + width] = np.nan
         return features
 
     def to_sparse(self) -> Features:
@@ -112,41 +140,93 @@ class _Encoded:
             rows.append(stored)
             columns.append(np.full(stored.size, position))
             values.append(column[stored])
-        for position, codes in self.categories:
-            rows.append(np.arange(self.row_count))
-            columns.append(position + codes)
-            values.append(np.ones(self.row_count))
+        for position, width, codes in self.categories:
+            known, empty_rows = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+            rows += [known, np.repeat(empty_rows, width)]
+            columns += [position + codes[known], np.tile(np.arange(position, position + width), empty_rows.size)]
+            values += [np.ones(known.size), np.full(empty_rows.size * width, np.nan)]
         empty = np.empty(0, dtype=np.int64)
         where = np.concatenate([empty, *rows]), np.concatenate([empty, *columns])
         return csr_array((np.concatenate([np.empty(0), *values]), where), shape=(self.row_count, len(self.names)))
 
 
 def _encode(encoded: _Encoded, raw: RawTable, name: str, column: RawColumn, spec: ColumnSpec | None) -> None:
-    if spec is not None and spec.categories:
-        texts = column if isinstance(column, TextColumn) else _as_texts(column)
-        encoded.add_categories(spec.feature_names, _bucket_of_each_row(encoded, raw, texts, spec))
+    if spec is not None and spec.ignore:
         return
-    if isinstance(column, TextColumn):
-        first = int(np.flatnonzero(column.codes >= 0)[0]) if (column.codes >= 0).any() else 0
-        raise InputError(
-            f"{raw.name}: column {name!r} holds texts",
-            expected="numbers, or categories that the job lists for all parties",
-            got=f"a text, first in {raw.place(first)}",
-            cure=f"write [{toml_key('columns', name)}] categories = [...] into the job, the same at every party, "
-            "or ignore the column in the site file",
-        )
-    empty = np.flatnonzero(np.isnan(column))
+    if spec is not None and spec.categories:
+        coded = column if isinstance(column, TextColumn) else _as_texts(column)
+        _encode_categories(encoded, raw, _with_marks(coded, spec.marks), spec)
+        return
+    found = _numbers_in(column, _DEFAULT_MARKS if spec is None else spec.marks, raw.decimal)
+    if isinstance(found, TextColumn):
+        texts = {text: count for text, count in _texts_in_use(found).items() if describe_text(text, raw.decimal)}
+        encoded.findings.append(_finding(raw, name, found, texts, ()))
+        return
+    _encode_numbers(encoded, raw, name, found, spec)
+
+
+def _encode_numbers(encoded: _Encoded, raw: RawTable, name: str, column: FloatArray, spec: ColumnSpec | None) -> None:
+    is_empty = np.isnan(column)
+    empty = np.flatnonzero(is_empty)
+    fill = None if spec is None else spec.fill
+    if empty.size and fill is None:
+        encoded.findings.append(ColumnFinding(raw.name, name, raw.row_count, empty.size, raw.place(int(empty[0]))))
+        return
+    if spec is not None and spec.joint_fill:
+        encoded.open_fills.append(OpenFill((name,), spec.joint_fill))
+    elif empty.size:
+        column = np.where(is_empty, float(fill), column)  # type: ignore[arg-type]  # numbers alone are left
     if empty.size:
-        fill = None if spec is None else spec.fill
-        if fill is None:
-            raise _empty_cells(raw, name, empty, "fill = NUMBER")
-        column = np.where(np.isnan(column), float(fill), column)
         encoded.notes.append(_filled(empty.size, name))
-    if _looks_like_ids(name, column):
+    elif _looks_like_ids(name, column):
         encoded.notes.append(
             f"column {name!r} is trained on, though it looks like the ids of records: if so, say id in the site file"
         )
     encoded.add_numbers(name, column)
+    if spec is not None and spec.missing == "indicator":
+        encoded.add_numbers(f"{name}={MISSING}", is_empty.astype(np.float64))
+
+
+def _numbers_in(column: RawColumn, marks: frozenset[str], decimal: str) -> RawColumn:
+    """The numbers of a column, NaN where a cell is empty; the column of texts where one of them is no number."""
+    if isinstance(column, TextColumn):
+        column = _with_marks(column, marks)
+        values = [read_number(text, decimal) for text in column.texts]
+        in_use = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts)) > 0
+        has_texts = any(value is None for value, is_used in zip(values, in_use.tolist(), strict=True) if is_used)
+        if has_texts and ANY_TEXT not in marks:
+            return column
+        return np.array([*(np.nan if value is None else value for value in values), np.nan])[column.codes]
+    numbers = [value for value in map(read_number, marks) if value is not None]
+    return np.where(np.isin(column, numbers), np.nan, column) if numbers else column
+
+
+def _with_marks(column: TextColumn, marks: frozenset[str]) -> TextColumn:
+    """The column with the cells empty that hold one of `marks`."""
+    is_mark = [text in marks or shortest_whole(text) in marks for text in column.texts]
+    if not any(is_mark):
+        return column
+    return TextColumn(np.where(np.array([*is_mark, False])[column.codes], -1, column.codes), column.texts)
+
+
+def _texts_in_use(column: TextColumn) -> Mapping[str, int]:
+    """How many rows hold each text."""
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
+    found: Counter[str] = Counter()
+    for text, count in zip(column.texts, counts.tolist(), strict=True):
+        found[text] += count
+    return +found
+
+
+def _finding(
+    raw: RawTable, name: str, column: TextColumn, texts: Mapping[str, int], listed: tuple[str, ...]
+) -> ColumnFinding:
+    """What there is to say of a column with `texts` that the job says nothing of."""
+    is_one = np.array([*(text in texts for text in column.texts), False])[column.codes]
+    first_text = raw.place(int(np.argmax(is_one))) if texts else ""
+    empty = np.flatnonzero(column.codes < 0)
+    first_empty = raw.place(int(empty[0])) if empty.size else ""
+    return ColumnFinding(raw.name, name, raw.row_count, empty.size, first_empty, texts, first_text, listed, raw.decimal)
 
 
 def _looks_like_ids(name: str, column: FloatArray) -> bool:
@@ -154,27 +234,29 @@ def _looks_like_ids(name: str, column: FloatArray) -> bool:
     return is_named_so and np.unique(column).size == column.size > 1 and bool((column == np.rint(column)).all())
 
 
-def _bucket_of_each_row(encoded: _Encoded, raw: RawTable, column: TextColumn, spec: ColumnSpec) -> IntArray:
-    """For each row the position of its category among the spec's buckets."""
+def _encode_categories(encoded: _Encoded, raw: RawTable, column: TextColumn, spec: ColumnSpec) -> None:
+    """Add for each row the position of its category among the spec's buckets."""
     buckets = {text: number for number, text in enumerate(spec.buckets)}
     known = {text: buckets[text] for text in spec.categories}
-    stranger = len(spec.categories) if spec.other else -1
+    stranger = buckets[OTHER] if spec.other else -1
     of_text = [known.get(text, known.get(shortest_whole(text), stranger)) for text in column.texts]
+    fill = MISSING if spec.missing == "category" else spec.fill
+    bucket = dict(zip(column.texts, of_text, strict=True))
+    strangers = {text: count for text, count in _texts_in_use(column).items() if bucket[text] < 0}
     empty = np.flatnonzero(column.codes < 0)
-    if empty.size and spec.fill is None:
-        raise _empty_cells(raw, spec.name, empty, "fill = CATEGORY")
-    # The last entry is what code -1, an empty cell, finds.
-    lookup = np.array([*of_text, buckets.get(str(spec.fill), -1)], dtype=np.int64)
-    codes = lookup[column.codes]
-    unknown = np.flatnonzero(codes < 0)
-    if unknown.size:
-        raise _vocabulary_mismatch(raw, spec, unknown)
-    if empty.size:
+    if strangers or (empty.size and fill is None):
+        encoded.findings.append(_finding(raw, spec.name, column, strangers, spec.categories))
+        return
+    # The last entry is what code -1, an empty cell, finds: -1 where all parties together fill it.
+    codes = np.array([*of_text, buckets.get(str(fill), -1)], dtype=np.int64)[column.codes]
+    if spec.joint_fill:
+        encoded.open_fills.append(OpenFill(spec.feature_names, spec.joint_fill))
+    if empty.size and fill is not None and fill != MISSING:
         encoded.notes.append(_filled(empty.size, spec.name))
-    others = int((lookup[:-1][column.codes[column.codes >= 0]] == stranger).sum()) if spec.other else 0
+    others = int(np.sum(codes[column.codes >= 0] == stranger)) if spec.other else 0
     if others:
         encoded.notes.append(f"{others} rows of column {spec.name!r} hold none of its categories and count as 'other'")
-    return codes
+    encoded.add_categories(spec.feature_names, codes)
 
 
 def _as_texts(column: FloatArray) -> TextColumn:
@@ -186,26 +268,6 @@ def _as_texts(column: FloatArray) -> TextColumn:
 
 def _filled(count: int, name: str) -> str:
     return f"{count} empty {'cell' if count == 1 else 'cells'} of column {name!r} filled as the job says"
-
-
-def _empty_cells(raw: RawTable, name: str, rows: IntArray, cure: str) -> InputError:
-    return InputError(
-        f"{raw.name}: column {name!r} has empty cells",
-        expected="a value in every row",
-        got=f"none in {rows.size} rows, first in {raw.place(int(rows[0]))}",
-        cure=f"fill them in, remove those rows, or let the job say {cure} under [{toml_key('columns', name)}]",
-    )
-
-
-def _vocabulary_mismatch(raw: RawTable, spec: ColumnSpec, rows: IntArray) -> InputError:
-    shown = ", ".join(spec.categories[:_MAX_SHOWN]) + (", ..." if len(spec.categories) > _MAX_SHOWN else "")
-    return InputError(
-        f"{raw.name}: vocabulary mismatch in column {spec.name!r}",
-        expected=f"one of the job's categories: {shown}",
-        got=f"something else in {rows.size} rows, first in {raw.place(int(rows[0]))}",
-        cure=f"correct the cells, or extend [{toml_key('columns', spec.name)}] in the job by the category or "
-        "other = true",
-    )
 
 
 def check_all_used(tables: Sequence[Table], specs: ColumnSpecs) -> None:
@@ -224,23 +286,30 @@ def check_all_used(tables: Sequence[Table], specs: ColumnSpecs) -> None:
         >>> table = Table(np.array([[61.0]]), None, ("age",))
         >>> check_all_used([table], ColumnSpecs((ColumnSpec("age", fill=50.0),)))
     """
-    features = frozenset(name for table in tables for name in table.feature_names)
+    sources = {specs.source_of(name) for table in tables for name in table.feature_names}
     for spec in specs:
-        if not features.issuperset(spec.feature_names):
-            raise _no_such_column("no party has a", spec, sorted(features))
+        # A column that the job ignores has left no trace in the tables.
+        if not spec.ignore and not _holds_for_any(spec, sources):
+            raise _no_such_column("no party has a", spec, sorted(sources))
 
 
 def _check_all_there(raw: RawTable, specs: ColumnSpecs) -> None:
     for spec in specs if specs.everywhere else ():
-        if spec.name not in raw.columns:
+        if not _holds_for_any(spec, raw.columns):
             raise _no_such_column(f"{raw.name} has no", spec, list(raw.columns))
+
+
+def _holds_for_any(spec: ColumnSpec, names: Collection[str]) -> bool:
+    return any(fits(spec.name, name) for name in names) if spec.is_pattern else spec.name in names
 
 
 def _no_such_column(lacking: str, spec: ColumnSpec, names: Sequence[str]) -> InputError:
     close = difflib.get_close_matches(spec.name, names, n=1, cutoff=0.6)
     shown = ", ".join(names[:_MAX_SHOWN]) + (", ..." if len(names) > _MAX_SHOWN else "")
     return InputError(
-        f"{lacking} feature column {spec.name!r}, which the job describes",
+        f"{lacking} feature column {spec.name!r}, which the job describes"
+        if not spec.is_pattern
+        else f"{lacking} feature column that fits {spec.name!r}, which the job describes",
         expected=f"one of {shown}",
         got=f"[{toml_key('columns', spec.name)}]",
         cure=f"did you mean {close[0]!r}?"

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def largest_magnitudes(features: Features) -> FloatArray:
-    """The largest magnitude of each column, shape (columns,); 0 for no rows."""
+    """The largest magnitude of each column, shape (columns,); 0 for no rows. A cell to be filled does not count."""
     if is_dense(features):
-        return np.asarray(np.abs(features).max(axis=0, initial=0.0))
+        return np.asarray(np.fmax.reduce(np.abs(features), axis=0, initial=0.0))
     largest = np.zeros(features.shape[1])
-    np.maximum.at(largest, features.indices, np.abs(features.data))
+    np.fmax.at(largest, features.indices, np.abs(features.data))
     return largest
 
 

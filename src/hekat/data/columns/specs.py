@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import translate
+from functools import lru_cache
+from re import Pattern
+from re import compile as compile_pattern
 from typing import Any
 
 from hekat.errors import InputError
 
 OTHER = "other"
+MISSING = "missing"
+NUMBER_FILLS = ("mean", "median")
+CATEGORY_FILL = "most_frequent"
+MISSING_KINDS = ("category", "indicator")
+DEFAULT_MARKS = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
+"""Texts that count as an empty cell of a feature beside the empty text, unless the column lists them as categories."""
+ANY_TEXT = "*"
+
+_KEYS = ("categories", "other", "fill", "missing", "empty", "ignore")
 
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """One column as a job describes it.
+    """One column as a job describes it, or all columns whose names fit a pattern.
 
     Args:
-        name: What the column is called.
+        name: What the column is called. `*` in it stands for any characters: such a description holds for every column
+            that fits, where its own description says nothing else.
         categories: The texts of a column of texts, which becomes a column of 0 and 1 for each of them; without any, the
             column holds numbers.
         other: Whether one more column stands for texts that are none of the categories.
-        fill: What stands for an empty cell: a number, or one of the categories.
+        fill: What stands for an empty cell: a number, one of the categories; or "mean" or "median" of a column of
+            numbers, "most_frequent" of categories, over the rows of all parties that train together.
+        missing: "category": an empty cell is one more category, NAME=missing. "indicator", of numbers: one more column
+            NAME=missing is 1 where the cell is empty, and `fill` stands in the column itself.
+        empty: Texts and numbers that count as an empty cell of this column, beside `DEFAULT_MARKS`. "*" among them is
+            every text that is no number, of a column of numbers.
+        ignore: Whether the column is left out.
 
     Raises:
         InputError: These do not fit each other.
@@ -36,44 +56,116 @@ class ColumnSpec:
     categories: tuple[str, ...] = ()
     other: bool = False
     fill: float | str | None = None
+    missing: str | None = None
+    empty: tuple[str, ...] = ()
+    ignore: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(self.categories))
+        object.__setattr__(self, "empty", tuple(self.empty))
         if not (isinstance(self.name, str) and self.name):
             raise InputError("a column without a name is described", expected="[columns.NAME]", got="an empty name")
-        if not all(isinstance(text, str) and text and text == text.strip() for text in self.categories):
-            self._refuse("categories", "texts in quotes, none empty, without spaces at their ends", "another entry")
-        if len(set(self.categories)) != len(self.categories):
-            self._refuse("categories", "each category once", "one of them twice")
-        if self.other and not self.categories:
+        for key in ("categories", "empty"):
+            if not all(isinstance(text, str) and text and text == text.strip() for text in getattr(self, key)):
+                self._refuse(key, "texts in quotes, none empty, without spaces at their ends", "another entry")
+            if len(set(getattr(self, key))) != len(getattr(self, key)):
+                self._refuse(
+                    key, "each category once" if key == "categories" else "each text once", "one of them twice"
+                )
+        if self.ignore and len(self.said) > 1:
+            self._refuse("ignore", "nothing beside it: the column is left out", self.said[0])
+        if self.is_pattern and self.categories:
+            self._refuse(
+                "categories", "the name of one column: a pattern cannot list texts", f"the pattern {self.name!r}"
+            )
+        if self.other and not (self.categories or self.is_pattern):
             self._refuse("other", "categories beside it", "none")
-        if self.other and OTHER in self.categories:
-            self._refuse("other", f"no category {OTHER!r} beside it: that is its name", "one")
+        self._check_names_of_buckets()
+        self._check_missing()
         self._check_fill()
 
+    def _check_names_of_buckets(self) -> None:
+        for key, is_taken, name in (("other", self.other, OTHER), ("missing", self.missing == "category", MISSING)):
+            if is_taken and name in self.categories:
+                self._refuse(key, f"no category {name!r} beside it: that is its name", "one")
+        both = sorted(set(self.empty).intersection(self.categories))
+        if both:
+            self._refuse("empty", "texts that are no category", "one that is both")
+        if ANY_TEXT in self.empty and self.categories:
+            self._refuse("empty", f"{ANY_TEXT!r} in a column of numbers alone", "categories beside it")
+
+    def _check_missing(self) -> None:
+        if self.missing is None:
+            return
+        if self.missing not in MISSING_KINDS:
+            self._refuse("missing", " or ".join(map(repr, MISSING_KINDS)), "something else")
+        if self.is_pattern:
+            return
+        if self.missing == "category" and not self.categories:
+            self._refuse("missing", "categories beside 'category', or 'indicator' of a column of numbers", "neither")
+        if self.missing == "category" and self.fill is not None:
+            self._refuse("missing", "no fill beside it: an empty cell is a category of its own", "both")
+        if self.missing == "indicator" and self.categories:
+            self._refuse("missing", "'category' of a column with categories", "'indicator'")
+
     def _check_fill(self) -> None:
-        if self.categories:
-            if self.fill is not None and self.fill not in self.buckets:
-                shown = ", ".join(repr(text) for text in self.buckets[:8])
-                self._refuse("fill", f"one of the column's categories in quotes: {shown}", "something else")
-        elif isinstance(self.fill, bool) or not isinstance(self.fill, (int, float)) or not math.isfinite(self.fill):
-            self._refuse(
-                "fill", "a finite number, or categories = [...] where the column holds texts", _kind_of(self.fill)
-            )
+        is_number = isinstance(self.fill, (int, float)) and not isinstance(self.fill, bool)
+        is_number = is_number and math.isfinite(self.fill)  # type: ignore[arg-type]  # a number by the line before
+        if self.is_pattern:
+            if self.fill is not None and not is_number and self.fill not in (*NUMBER_FILLS, CATEGORY_FILL):
+                self._refuse("fill", 'a finite number, "mean", "median" or "most_frequent"', _kind_of(self.fill))
+        elif self.categories:
+            if self.fill is not None and self.fill not in (*self.categories, *([OTHER] * self.other), CATEGORY_FILL):
+                shown = ", ".join(repr(text) for text in self.categories[:8])
+                self._refuse(
+                    "fill", f"one of the column's categories in quotes: {shown}; or 'most_frequent'", "something else"
+                )
+            if self.fill == CATEGORY_FILL and CATEGORY_FILL in self.categories:
+                self._refuse("fill", "a word with one meaning", f"{CATEGORY_FILL!r}, which is a category too")
+        elif not (is_number or self.fill in NUMBER_FILLS or (self.fill is None and self.said)):
+            expected = "a finite number, 'mean' or 'median', or categories = [...] where the column holds texts"
+            self._refuse("fill", expected, _kind_of(self.fill))
 
     def _refuse(self, key: str, expected: str, got: str) -> None:
         place = f"columns.{self.name}.{key}"
         raise InputError(f"{place} refused", expected=expected, got=got, cure=f"correct {place} in the job")
 
     @property
+    def is_pattern(self) -> bool:
+        """Whether the description is of all columns whose names fit."""
+        return "*" in self.name
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The keys that are not at their default."""
+        values = {key: getattr(self, key) for key in _KEYS}
+        return tuple(key for key, value in values.items() if value is not None and value is not False and value != ())
+
+    @property
     def buckets(self) -> tuple[str, ...]:
-        """The categories, with "other" at the end where there is one."""
-        return (*self.categories, OTHER) if self.other else self.categories
+        """The categories, then "other" and "missing" where these are."""
+        if not self.categories:
+            return ()
+        return (*self.categories, *([OTHER] * self.other), *([MISSING] * (self.missing == "category")))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The columns that the model sees: the column itself, or NAME=CATEGORY for each category."""
-        return tuple(f"{self.name}={text}" for text in self.buckets) or (self.name,)
+        """The columns that the model sees: NAME=CATEGORY for each category, or the column itself and its indicator."""
+        if self.ignore:
+            return ()
+        if self.categories:
+            return tuple(f"{self.name}={text}" for text in self.buckets)
+        return (self.name, f"{self.name}={MISSING}") if self.missing == "indicator" else (self.name,)
+
+    @property
+    def joint_fill(self) -> str:
+        """The rule that the rows of all parties give the fill by; "" for a fill that the job states, and for none."""
+        return self.fill if isinstance(self.fill, str) and self.fill in (*NUMBER_FILLS, CATEGORY_FILL) else ""
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """The texts that are an empty cell."""
+        return frozenset(DEFAULT_MARKS).difference(self.categories).union(self.empty)
 
 
 @dataclass(frozen=True)
@@ -81,7 +173,7 @@ class ColumnSpecs:
     """The columns that a job describes, the same at every party; all others hold numbers and have no empty cell.
 
     Args:
-        specs: One for each described column.
+        specs: One for each described column, and for each pattern of names.
         everywhere: Whether every table must have all of them: not where parties hold different columns.
 
     Raises:
@@ -89,17 +181,17 @@ class ColumnSpecs:
 
     Examples:
         >>> from hekat.data import ColumnSpec, ColumnSpecs
-        >>> specs = ColumnSpecs((ColumnSpec("age", fill=50.0),))
-        >>> specs.find("age").fill
-        50.0
+        >>> specs = ColumnSpecs((ColumnSpec("age", fill=50.0), ColumnSpec("lab_*", fill="median")))
+        >>> specs.find("age").fill, specs.find("lab_iron").fill
+        (50.0, 'median')
     """
 
     specs: tuple[ColumnSpec, ...] = ()
     everywhere: bool = True
+    _resolved: dict[str, ColumnSpec | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        names = [spec.name for spec in self.specs]
-        if len(set(names)) != len(names):
+        if len(self._by_name) != len(self.specs):
             raise InputError("a column is described twice", expected="each column once", got="one that repeats")
 
     def __iter__(self) -> Iterator[ColumnSpec]:
@@ -108,8 +200,20 @@ class ColumnSpecs:
     def __len__(self) -> int:
         return len(self.specs)
 
+    @property
+    def _by_name(self) -> dict[str, ColumnSpec]:
+        return {spec.name: spec for spec in self.specs}
+
+    @property
+    def joint_fills(self) -> tuple[str, ...]:
+        """The rules, sorted, by which some column may be filled from the rows of all parties."""
+        return tuple(sorted({spec.joint_fill for spec in self.specs if spec.joint_fill}))
+
     def find(self, name: str) -> ColumnSpec | None:
-        """What is said of one column.
+        """What is said of one column: by its own description, and where that is silent by the patterns that fit.
+
+        Of two patterns the one with more characters beside `*` goes first, then the later one. What a pattern says is
+        passed over where it does not fit the column: a mean where the column has categories.
 
         Args:
             name: What the column is called.
@@ -117,7 +221,50 @@ class ColumnSpecs:
         Returns:
             Its spec; None where the job says nothing of it.
         """
-        return next((spec for spec in self.specs if spec.name == name), None)
+        if name not in self._resolved:
+            self._resolved[name] = self._resolve(name)
+        return self._resolved[name]
+
+    def _resolve(self, name: str) -> ColumnSpec | None:
+        own = next((spec for spec in self.specs if spec.name == name and not spec.is_pattern), None)
+        fitting = [spec for spec in self.specs if spec.is_pattern and fits(spec.name, name)]
+        if own is not None and own.ignore:
+            return own
+        values = {} if own is None else {key: getattr(own, key) for key in own.said}
+        ranked = sorted(enumerate(fitting), key=lambda one: (-len(one[1].name.replace("*", "")), -one[0]))
+        for _, pattern in ranked:
+            for key in pattern.said:
+                if key not in values and _is_passed_on(key, getattr(pattern, key), values):
+                    values[key] = getattr(pattern, key)
+        # "ignore" of a pattern holds for a column where nothing else is said of it.
+        if values.get("ignore") and own is None:
+            values = {"ignore": True}
+        return ColumnSpec(name, **values) if values else None
+
+    def source_of(self, feature: str) -> str:
+        """The column of a table that a column of features comes from.
+
+        Args:
+            feature: A name of features, `NAME=CATEGORY` or `NAME`.
+
+        Returns:
+            The column's name.
+        """
+        for spec in (spec for spec in self.specs if not spec.is_pattern):
+            resolved = self.find(spec.name)
+            if resolved is not None and feature in resolved.feature_names:
+                return spec.name
+        name = feature.removesuffix(f"={MISSING}")
+        found = self.find(name)
+        return name if name != feature and found is not None and feature in found.feature_names else feature
+
+    def of_features(self) -> ColumnSpecs:
+        """What is said of columns that are not left out: all that a trained model needs.
+
+        Returns:
+            The specs without those that leave columns out.
+        """
+        return replace(self, specs=tuple(spec for spec in self.specs if not spec.ignore))
 
     def to_json(self) -> dict[str, dict[str, Any]]:
         """The specs as plain values of JSON.
@@ -154,17 +301,44 @@ class ColumnSpecs:
         return cls(tuple(ColumnSpec(name, **values) for name, values in described.items()))
 
 
+def fits(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern, in which `*` alone has a meaning."""
+    return _compiled(pattern).match(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> Pattern[str]:
+    return compile_pattern(translate(pattern.replace("[", "[[]").replace("?", "[?]")))
+
+
+def _is_passed_on(key: str, value: object, values: Mapping[str, Any]) -> bool:
+    """Whether what a pattern says fits a column with these `values` so far."""
+    has_categories = bool(values.get("categories"))
+    if key == "ignore":
+        return not values
+    if key == "other":
+        return has_categories and OTHER not in values["categories"]
+    if key == "fill":
+        if has_categories:
+            return value == CATEGORY_FILL and values.get("missing") is None and value not in values["categories"]
+        return value != CATEGORY_FILL
+    if key == "missing":
+        if has_categories:
+            return value == "category" and values.get("fill") is None and MISSING not in values["categories"]
+        return value == "indicator"
+    texts = value if isinstance(value, tuple) else ()
+    return set(values.get("categories", ())).isdisjoint(texts) and not (has_categories and ANY_TEXT in texts)
+
+
 def _plain(spec: ColumnSpec) -> dict[str, Any]:
-    plain: dict[str, Any] = {"categories": list(spec.categories)} if spec.categories else {}
-    if spec.other:
-        plain["other"] = True
-    if spec.fill is not None:
-        plain["fill"] = spec.fill
-    return plain
+    values = {key: getattr(spec, key) for key in spec.said}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
 def _are_of_their_types(values: Mapping[str, Any]) -> bool:
-    return isinstance(values.get("categories", []), list | tuple) and isinstance(values.get("other", False), bool)
+    lists = all(isinstance(values.get(key, []), list | tuple) for key in ("categories", "empty"))
+    flags = all(isinstance(values.get(key, False), bool) for key in ("other", "ignore"))
+    return lists and flags and isinstance(values.get("missing", ""), str)
 
 
 def _kind_of(value: object) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from hekat.data.number_text import describe_text
 from hekat.errors import InputError
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -119,18 +119,7 @@ class CsvDialect:
         """
         if self.is_missing(cell.strip()):
             return "an empty cell"
-        if self.decimal == "," and "." in cell:
-            return "a number with a decimal point or dots between digits" if _reads(cell.replace(".", "")) else "a text"
-        try:
-            value = float(self.to_point(cell))
-        except ValueError:
-            is_decimal_comma = cell.count(",") == 1 and _reads(cell.replace(",", "."))
-            return "a number with a decimal comma" if is_decimal_comma else "a text"
-        if "_" in cell:  # float() takes 1_000, as Python source does; a data file that holds it is a mistake
-            return "a text"
-        if math.isnan(value):
-            return "NaN"
-        return "an infinite value" if math.isinf(value) else ""
+        return describe_text(cell, self.decimal)
 
     def describe_other_separator(self, header: str) -> str:
         """Which other separator a header of one name seems to have.
@@ -142,10 +131,3 @@ class CsvDialect:
             The separator; an empty text for none.
         """
         return next((sign for sign in SEPARATORS if sign != self.separator and sign in header), "")
-
-
-def _reads(cell: str) -> bool:
-    try:
-        return math.isfinite(float(cell.replace(",", "."))) and "_" not in cell
-    except ValueError:
-        return False

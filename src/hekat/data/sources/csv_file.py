@@ -95,12 +95,24 @@ def _read(
     columns: ColumnSpecs,
     name: str,
 ) -> RawTable:
-    """The columns that `choose` picks among the header's names."""
-    with opened_csv(path, dialect) as (names, records):
-        rows = CsvRows(path, dialect, names, choose(names), columns)
-        for line, cells in records:
-            rows.add(line, cells)
-    return rows.finish(name)
+    """The columns that `choose` picks among the header's names; what holds a text beside empty cells is texts."""
+    texts: set[str] = set()
+    while True:
+        with opened_csv(path, dialect) as (names, records):
+            chosen = choose(names)
+            texts |= {feature for feature in chosen.features if _has_categories(columns, feature)}
+            rows = CsvRows(path, dialect, names, chosen, texts)
+            for line, cells in records:
+                rows.add(line, cells)
+        if not rows.found_texts:
+            return rows.finish(name)
+        # Only texts tell what these columns hold, and numbers are all that was kept of them.
+        texts |= rows.found_texts
+
+
+def _has_categories(columns: ColumnSpecs, name: str) -> bool:
+    spec = columns.find(name)
+    return spec is not None and bool(spec.categories)
 
 
 @contextmanager

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from hekat.data.columns.choose import ChosenColumns
-from hekat.data.columns.specs import ColumnSpecs
+from hekat.data.columns.specs import DEFAULT_MARKS
 from hekat.data.ids import make_ids
+from hekat.data.number_text import read_number
 from hekat.data.raw_table import RawColumn, RawTable, TextColumn
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.errors import InputError
-from hekat.toml_text import toml_key
+
+_NOT_NUMBERS = frozenset(DEFAULT_MARKS)
 
 
 class CsvRows:
-    """The rows read so far: features, labels and ids as `chosen` says.
+    """The rows read so far: features, labels and ids as `chosen` says; columns named in `texts` hold texts.
 
-    Numbers lie in one flat array, since a list of Python floats takes four times the memory.
+    Numbers lie in one flat array, since a list of Python floats takes four times the memory. A cell that is no number
+    counts as empty there, and `found_texts` names its column: read the file again with that column among `texts`.
     """
 
     def __init__(
-        self, path: Path, dialect: CsvDialect, names: Sequence[str], chosen: ChosenColumns, specs: ColumnSpecs
+        self, path: Path, dialect: CsvDialect, names: Sequence[str], chosen: ChosenColumns, texts: Collection[str]
     ) -> None:
         self._path, self._dialect, self._chosen = path, dialect, chosen
         self._count = len(names)
+        self._numeric_marks = frozenset(mark for mark in dialect.missing if _is_finite(dialect.to_point(mark)))
+        self.found_texts: set[str] = set()
         position = {name: number for number, name in enumerate(names)}
-        texts = {spec.name for spec in specs if spec.categories}
-        self._filled = {spec.name for spec in specs if spec.fill is not None}
         self._number_names = [name for name in chosen.features if name not in texts]
         self._number_positions = [position[name] for name in self._number_names]
         self._numbers: array[float] = array("d")
@@ -80,6 +82,7 @@ class CsvRows:
             labels=None if self._label is None else np.array(self._labels, dtype=np.str_),
             ids=make_ids(self._ids, name) if self._ids else None,
             lines=np.array(self._lines, dtype=np.int64),
+            decimal=self._dialect.decimal,
         )
 
     def _add_numbers(self, line: int, cells: list[str]) -> None:
@@ -87,14 +90,14 @@ class CsvRows:
         numbers = self._read_plain(cells)
         if numbers is None:
             numbers = [
-                self._read_number(line, name, cell) for name, cell in zip(self._number_names, cells, strict=True)
+                self._read_number(name, cell.strip()) for name, cell in zip(self._number_names, cells, strict=True)
             ]
         self._numbers.extend(numbers)
 
     def _read_plain(self, cells: list[str]) -> list[float] | None:
         """The numbers of a row; None where a cell needs a closer look."""
         dialect = self._dialect
-        if dialect.missing and not {cell.strip() for cell in cells}.isdisjoint(dialect.missing):
+        if self._numeric_marks and not {cell.strip() for cell in cells}.isdisjoint(self._numeric_marks):
             return None
         if dialect.decimal == ",":
             if any("." in cell for cell in cells):
@@ -106,28 +109,15 @@ class CsvRows:
             return None
         return numbers if all(map(math.isfinite, numbers)) and not any("_" in cell for cell in cells) else None
 
-    def _read_number(self, line: int, name: str, cell: str) -> float:
-        bad = self._dialect.describe_bad_number(cell)
-        if not bad:
-            return float(self._dialect.to_point(cell))
-        if name in self._filled and self._dialect.is_missing(cell.strip()):
+    def _read_number(self, name: str, cell: str) -> float:
+        if self._dialect.is_missing(cell):
             return math.nan
-        self._refuse(line, name, bad)
-
-    def _refuse(self, line: int, name: str, got: str) -> NoReturn:
-        section = f"[{toml_key('columns', name)}]"
-        cures = {
-            "an empty cell": f"fill it in, remove the line, or let the job say fill = NUMBER under {section}",
-            "a number with a decimal comma": 'say decimal = "," in the site file',
-            "a text": "correct the cell, name the column under ignore (or label, or id) in the site file, or, where "
-            f"it holds categories, list them for all parties in the job: {section} categories = [...]",
-        }
-        raise InputError(
-            f"{self._path}, line {line}, column {name!r} is not a finite number",
-            expected=f"a number such as 12, -0{self._dialect.decimal}5 or 1e-3",
-            got=got,
-            cure=cures.get(got, "correct the cell, or name the column under ignore in the site file"),
-        )
+        number = read_number(cell, self._dialect.decimal)
+        if number is not None:
+            return number
+        if cell not in _NOT_NUMBERS:
+            self.found_texts.add(name)
+        return math.nan
 
     def _required(self, line: int, role: str, cell: str) -> str:
         text = cell.strip()
@@ -139,3 +129,10 @@ class CsvRows:
                 cure="fill it in or remove the line",
             )
         return text
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

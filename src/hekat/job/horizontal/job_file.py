@@ -60,6 +60,7 @@ def load_job(path: Path) -> Job:
     settings = _read_settings(top, head.version)
     timeout_s = read_timeout(top, len(settings.parties))
     columns = read_columns(top.take_section("columns"))
+    settings = replace(settings, fills=columns.joint_fills)
     sparse = top.take("sparse", bool, False)
     party_keys = read_party_keys(top.take_section(SECTION), settings.everyone)
     compare = top.take_section("compare")

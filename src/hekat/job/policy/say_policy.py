@@ -106,7 +106,8 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     ),
     "max_value_bits": lambda policy: (
         "a number in an opened sum of updates, or in a gradient that a party sees, is told to at most so many bits; "
-        "means and spreads of columns (training.standardise) keep their 32"
+        "means and spreads of columns (training.standardise) keep their 32, and fills of empty cells come from exact "
+        "counts"
     ),
     "max_validation_bins": lambda policy: (
         "scores of held-out rows are counted in at most so many bins for each class, summed over parties"

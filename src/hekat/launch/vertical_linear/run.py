@@ -142,7 +142,7 @@ class _Session:
         self._events, self._progress, self._resumed, self._start = events, progress, resumed, start
         self._run_id = directory.run_id
         done = {name: kept.state.epochs_done for name, kept in resumed.items()}
-        self._observer = RunObserver(self._job, self._folder, events, progress, done)
+        self._observer = RunObserver(inputs, self._folder, events, progress, done)
 
     def run(self) -> RunResult:
         job, folder = self._job, self._folder

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hekat.errors import PartyStoppedError
-from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.protocol.vertical_linear.timing_labels import TRAINING
 from hekat.run.progress import Progress
 from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER, PartyCheckpoint, save_party_checkpoint
+from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
 from hekat.run.vertical_linear.role import VerticalObserver
 from hekat.state import EventLog
@@ -22,10 +22,12 @@ class RunObserver(VerticalObserver):
     """Keeps what parties save, and reports the run as the guest sees it."""
 
     def __init__(
-        self, job: VerticalJob, folder: Path, events: EventLog, progress: Progress, epochs_done: Mapping[str, int]
+        self, inputs: VerticalInputs, folder: Path, events: EventLog, progress: Progress, epochs_done: Mapping[str, int]
     ) -> None:
         """`epochs_done` are the epochs of a resumed run's parties, empty for a new run."""
-        self._job, self._folder, self._events, self._progress = job, folder, events, progress
+        job = inputs.job
+        self._job, self._columns = job, inputs.columns
+        self._folder, self._events, self._progress = folder, events, progress
         self._saved = dict(epochs_done)
         self._first_epoch = epochs_done.get(job.settings.guest, 0)
         self._is_training = False
@@ -55,7 +57,7 @@ class RunObserver(VerticalObserver):
             self._saved[role] = kept.state.epochs_done
 
     def save_part(self, part: ModelPart) -> None:
-        save_part(self._folder / PARTS_FOLDER, self._job, part)
+        save_part(self._folder / PARTS_FOLDER, self._job, part, self._columns[part.party])
 
     def with_what_was_saved(self, error: PartyStoppedError) -> PartyStoppedError:
         """The same for the whole machine: a run goes on from the last epoch that every party saved."""

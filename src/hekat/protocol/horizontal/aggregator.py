@@ -3,7 +3,7 @@
 1. receive every party's schema and model; refuse parties whose columns or models differ; tell all to start
 2. receive the public key (paillier), or agree on the first upload's number, pass on the draw of members, and receive
    the openers' earlier releases (lattice)
-3. serve the standardiser's four sums, scaffold's one, and lbfgs' two
+3. serve the sums of what fills empty cells, the standardiser's four, scaffold's one, and lbfgs' two
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
 6. where rows are held out, serve one more sum: the validation of the final model
@@ -23,6 +23,7 @@ from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_m
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.slot_ceiling import most_slots
 from hekat.protocol.horizontal.sums_ahead import plan_sums
+from hekat.protocol.horizontal.training.fills import fill_steps
 from hekat.protocol.horizontal.training.gram import gram_value_count, has_gram
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.training.validation import FINAL_STEP
@@ -60,9 +61,17 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
         column_count = len(announced.columns)
         is_summed = settings.training.searches_line and has_gram(column_count, is_linear=settings.is_linear)
         grams = gram_value_count(column_count) if is_summed else 0
-        slots = most_slots(announced.tensors, column_count, score_count=settings.score_count, gram_count=grams)
+        slots = most_slots(
+            announced.tensors,
+            column_count,
+            score_count=settings.score_count,
+            gram_count=grams,
+            has_fills=bool(settings.fills),
+        )
         summation.bound_slots(slots)
     fresh = run.rounds_done == 0
+    for step in fill_steps(settings.fills) if fresh else ():
+        summation.serve(step)
     if fresh and settings.training.standardise:
         for step in STANDARDISE_STEPS:
             summation.serve(step)

@@ -4,7 +4,7 @@
     2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used, draw the
        committee's members with the others, and tell earlier releases
        paillier: the leader makes the key pair, gives it to the parties (sealed) and the public half to the aggregator
-    3. agree on the standardiser, from encrypted sums
+    3. agree on what fills empty cells, and on the standardiser, from encrypted sums
     4. each round: local update, scale, clip, quantise, mask or encrypt; open the sum; the same server step
     5. compare model digests; go on or stop together
 

@@ -112,7 +112,8 @@ class TrainingSettings:
 class HorizontalSettings:
     """Everything public about one horizontal run: the fields of `SumSettings`, and what is trained on the sums.
 
-    `classes` are the labels' names in order; None: a regression.
+    `classes` are the labels' names in order; None: a regression. `fills` are the rules by which the rows of all parties
+    say what fills empty cells of columns: "mean", "median", "most_frequent".
     """
 
     parties: tuple[str, ...]
@@ -129,6 +130,7 @@ class HorizontalSettings:
     validation: ValidationSettings = field(default_factory=ValidationSettings)
     allow_two_parties: bool = False
     check_sum: bool = False
+    fills: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         codec = self.sums.codec

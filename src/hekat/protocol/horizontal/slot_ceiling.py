@@ -13,8 +13,11 @@ from typing import Final
 
 from hekat.errors import InputError
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT
+from hekat.protocol.horizontal.training.fills import MOST_COUNTERS
 from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
 
+# The digits of a count of rows, where a slot carries one bit.
+_COUNT_SLOTS: Final = 41
 # The addition of scaffold to an update: the control variate's change, in the same shapes.
 _TENSORS_OF_AN_UPDATE: Final = 2
 _EXPONENTS: Final = MOST_EXPONENT - LEAST_EXPONENT + 1
@@ -28,10 +31,18 @@ _SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
 MOST_VALUES: Final = 1 << 40
 
 
-def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: int = 0, gram_count: int = 0) -> int:
+def most_slots(
+    tensors: Collection[str],
+    column_count: int = 0,
+    *,
+    score_count: int = 0,
+    gram_count: int = 0,
+    has_fills: bool = False,
+) -> int:
     """No sum of a run has more slots in one upload. `tensors` are the announced ones, "... (3, 4)" each.
 
-    `gram_count` are the numbers of a Gram matrix, where the job sums one.
+    `gram_count` are the numbers of a Gram matrix, where the job sums one. `has_fills`: empty cells of columns are
+    filled from sums over all parties.
 
     Raises InputError where one has no shape, or all have more than 2^40 values together.
     """
@@ -41,6 +52,8 @@ def most_slots(tensors: Collection[str], column_count: int = 0, *, score_count: 
     counters = _OTHER_COUNTERS + _TENSORS_OF_AN_UPDATE * len(tensors) * _COUNTERS_OF_A_TENSOR + score_count
     # Standardising has a value of each column, and for each exponent a counter of one digit.
     columns = column_count * (1 + _EXPONENTS)
+    if has_fills:  # the exponents and a count of rows, or the counts of a histogram
+        columns = column_count * max(_EXPONENTS + _COUNT_SLOTS, MOST_COUNTERS * _COUNT_SLOTS)
     grams = gram_count + _EXPONENTS if gram_count else 0
     return _TENSORS_OF_AN_UPDATE * value_count + columns + grams + _COUNTER_SLOTS * counters
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.fills import fill_steps
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.training.validation import FINAL_STEP
 from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
@@ -15,7 +16,8 @@ def plan_sums(settings: HorizontalSettings, rounds_done: int = 0) -> SumPlan:
 
 
 def _groups_after(settings: HorizontalSettings, rounds_done: int) -> tuple[str, ...]:
-    first = [group_of(STANDARDISE_STEPS[0])] if settings.training.standardise else []
+    first = list(dict.fromkeys(map(group_of, fill_steps(settings.fills))))
+    first += [group_of(STANDARDISE_STEPS[0])] if settings.training.standardise else []
     first += [group_of(step) for step in settings.training.steps_before_rounds]
     rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
     last = [group_of(FINAL_STEP)] if settings.validation.hold_out else []

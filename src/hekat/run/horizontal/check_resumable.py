@@ -23,6 +23,7 @@ from hekat.run.horizontal.validation_history import check_history
 from hekat.state import Checkpoint, refuse_checkpoint
 
 _BOUND = "bound/"
+FILL = "standardiser/fill"
 VALIDATION_EDGES = "validation/edges"
 LAST_ROUND = "last_round/"
 ROW_COUNT = "row_count"
@@ -53,6 +54,7 @@ def check_resumable(
     expected: Shapes = {
         "standardiser/mean": (column_count,),
         "standardiser/spread": (column_count,),
+        **({FILL: (column_count,)} if settings.fills else {}),
         "finished": (),
         **{f"{_BOUND}{name}": () for name in (sent if clips else ())},
         **_shapes_of_shared(settings, {name: sent[name].shape for name in sent if name.startswith(CONTROL)}),

@@ -12,6 +12,7 @@ import numpy as np
 
 from hekat.channel import PartyKey
 from hekat.data import Table, arrange_columns, check_has_labels, check_same_schema, has_one_class, load_table
+from hekat.data.columns.findings import load_together
 from hekat.data.columns.moments import largest_magnitudes
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
@@ -37,6 +38,7 @@ from hekat.summary.horizontal.role_result import TableFacts
 from hekat.toml_text import toml_key
 
 MAX_PARAMETERS = 2**31
+_TEST = "the test data"
 # The largest power of two that the encrypted histogram of a column's exponents tells.
 MAX_STANDARDISED = 2.0**40
 # Squares and their sums over rows stay finite.
@@ -112,18 +114,24 @@ def load_inputs(
     here = settings.everyone if role is None else (role,)
     parties = [party for party in settings.parties if party in here]
     enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
-    tables = {party: _load(site, find_source(site, party, job.data), job, party) for party in parties}
-    tables = {party: _arrange(table, tables[parties[0]]) for party, table in tables.items()}
+    loads = {party: partial(_load, site, find_source(site, party, job.data), job, party) for party in parties}
+    test_source = _find_test_source(site, job, is_needed=role is None) if parties else None
+    if test_source is not None:
+        loads[_TEST] = partial(_load, site, test_source, job, _TEST, for_training=False)
+    # All that the job has to say of columns is told at once.
+    loaded = load_together(loads)
+    tables = {party: _arrange(loaded[party], loaded[parties[0]]) for party in parties}
     check_same_schema({party: table.feature_names for party, table in tables.items()})
     if role is None:
         _check_classes_differ(tables)
-    test_table = _load_test_table(site, job, tables, is_needed=role is None)
+    test_table = None if test_source is None else _check_test_table(loaded[_TEST], tables)
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         hold_out(table, settings)
     model_caveats = _check_models(settings, site, tables)
+    has_moments = settings.training.standardise or "mean" in settings.fills
     for table in tables.values():
-        check_magnitudes(table, MAX_STANDARDISED if settings.training.standardise else MAX_MAGNITUDE)
+        check_magnitudes(table, MAX_STANDARDISED if has_moments else MAX_MAGNITUDE)
     if test_table is not None:
         check_magnitudes(test_table, MAX_MAGNITUDE)
     build_optimiser(settings.training)
@@ -143,15 +151,19 @@ def load_inputs(
     )
 
 
-def _load_test_table(site: Site, job: Job, tables: Mapping[str, Table], *, is_needed: bool) -> Table | None:
-    """The common test data in the columns of the tables here; a machine of one role may have none."""
-    if job.test_data is None or not tables or (not is_needed and job.test_data not in site.common_data):
+def _find_test_source(site: Site, job: Job, *, is_needed: bool) -> DataSource | None:
+    """The common test data; a machine of one role may have none."""
+    if job.test_data is None or (not is_needed and job.test_data not in site.common_data):
         return None
+    return find_source(site, None, job.test_data)
+
+
+def _check_test_table(table: Table, tables: Mapping[str, Table]) -> Table:
+    """The common test data in the columns of the tables here."""
     party, first = next(iter(tables.items()))
-    source = find_source(site, None, job.test_data)
-    test_table = _arrange(_load(site, source, job, "the test data", for_training=False), first)
-    check_same_schema({party: first.feature_names, "the test data": test_table.feature_names})
-    check_has_labels(replace(test_table, name="the test data"))
+    test_table = _arrange(table, first)
+    check_same_schema({party: first.feature_names, _TEST: test_table.feature_names})
+    check_has_labels(test_table)
     return test_table
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hekat.data import Ids, Table, id_column_names, is_dense, load_table, named_columns
+from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.data.sources.csv_text import csv_bytes
 from hekat.errors import InputError, JobError
 from hekat.job.data_source import DataSource
@@ -20,6 +21,10 @@ from hekat.model.parameters import check_same_shapes
 from hekat.run.horizontal.trained_model import TrainedModel
 
 _MOST_NAMES_SHOWN = 8
+_CURE_OF_CELLS = (
+    "correct the cells; what stands for empty cells and unknown texts is part of the model: to change it, describe the "
+    "columns in the job and train again"
+)
 
 
 @dataclass(frozen=True)
@@ -110,16 +115,21 @@ def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder:
     """Load the rows of `source` (paths relative to `folder`), standardise and predict them. Raises InputError that
     names columns which are missing."""
     source, ignored = without_strangers(trained.source_columns, source, folder)
-    table = load_table(
-        source.kind,
-        source.options,
-        folder,
-        name="the data",
-        classes=trained.classes,
-        columns=trained.column_specs,
-        sparse=trained.sparse,
-        for_training=False,
-    )
+    try:
+        table = load_table(
+            source.kind,
+            source.options,
+            folder,
+            name="the data",
+            classes=trained.classes,
+            columns=trained.column_specs,
+            sparse=trained.sparse,
+            for_training=False,
+        )
+    except ColumnsRefusedError as error:
+        # What the job said is part of the model: no line added to the job helps.
+        cure = error.cure if "decimal" in error.cure else _CURE_OF_CELLS
+        raise InputError(error.what, expected=error.expected, got=error.got, cure=cure) from None
     table, more = _arrange(trained, table)
     features = trained.standardiser.apply(table.features)
     _check_finite(features)

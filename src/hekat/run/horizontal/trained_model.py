@@ -29,10 +29,11 @@ MODEL_FILE = "model.npz"
 TENSORS_FILE = "model.safetensors"
 # Format 1 (release 0.1.0) had no columns to encode, no sparse rows, and models of Hekat's own alone.
 MODEL_FORMAT = FileFormat("model", ("0.1.0", "0.2.0"))
-_MEAN, _SPREAD = "standardiser/mean", "standardiser/spread"
+_MEAN, _SPREAD, _FILL = "standardiser/mean", "standardiser/spread", "standardiser/fill"
 # What stands beside a model's tensors in its file and in an update.
 _TAKEN = ("standardiser/", CONTROL)
 _PREDICT = "standardise: (x - standardiser/mean) / standardiser/spread, then the model"
+_FILL_FIRST = "empty cells: standardiser/fill, where columns have one; "
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ class TrainedModel:
 
 def source_columns_of(columns: Iterable[str], specs: ColumnSpecs) -> tuple[str, ...]:
     """The columns that a table has before `specs` encode it into `columns`."""
-    encoded = {feature: spec.name for spec in specs for feature in spec.feature_names}
-    return tuple(dict.fromkeys(encoded.get(name, name) for name in columns))
+    return tuple(dict.fromkeys(map(specs.source_of, columns)))
 
 
 def save_trained_model(
@@ -77,16 +77,19 @@ def save_trained_model(
         "l2": settings.model.own_l2 + penalty_of(state.optimiser_state),
         "classes": list(settings.classes) if settings.classes is not None else None,
         "columns": list(feature_names),
-        "column_specs": job.columns.to_json(),
+        "column_specs": job.columns.of_features().to_json(),
         "sparse": job.sparse,
         "code": made.code,
         "rounds": state.rounds_done,
-        "predict": _PREDICT,
+        "predict": _PREDICT if standardiser.fill is None else _FILL_FIRST + _PREDICT,
     }
-    arrays = {**state.parameters, _MEAN: standardiser.mean, _SPREAD: standardiser.spread}
+    prepared = {_MEAN: standardiser.mean, _SPREAD: standardiser.spread}
+    if standardiser.fill is not None:
+        prepared[_FILL] = standardiser.fill
+    arrays = {**state.parameters, **prepared}
     save_model(folder / MODEL_FILE, arrays, metadata)
     if isinstance(made.model, TorchModel):
-        beside = {**metadata, _MEAN: standardiser.mean.tolist(), _SPREAD: standardiser.spread.tolist()}
+        beside = {**metadata, **{name: values.tolist() for name, values in prepared.items()}}
         content = _encode_tensors(made.model.state_dict(state.parameters), beside)
         replace_file(folder / TENSORS_FILE, content)
 
@@ -126,9 +129,11 @@ def load_trained_model(path: Path) -> TrainedModel:
 
 
 def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedModel:
-    parameters = {name: values for name, values in arrays.items() if name not in (_MEAN, _SPREAD)}
+    parameters = {name: values for name, values in arrays.items() if name not in (_MEAN, _SPREAD, _FILL)}
     columns, classes = metadata["columns"], metadata["classes"]
-    mean, spread = arrays[_MEAN], arrays[_SPREAD]
+    mean, spread, fill = arrays[_MEAN], arrays[_SPREAD], arrays.get(_FILL)
+    if fill is not None and not (fill.shape == mean.shape and np.isfinite(fill).all()):
+        raise ValueError("fills of other columns")
     if not (mean.shape == spread.shape == (len(columns),) and (spread > 0).all() and np.isfinite(mean).all()):
         raise ValueError("a standardiser of other columns")
     if not all(values.dtype == np.float64 and np.isfinite(values).all() for values in parameters.values()):
@@ -142,7 +147,7 @@ def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedMode
         classes=None if classes is None else tuple(classes),
         columns=tuple(columns),
         parameters=parameters,
-        standardiser=Standardiser(mean, spread),
+        standardiser=Standardiser(mean, spread, fill),
         column_specs=ColumnSpecs.from_json(metadata.get("column_specs", {})),
         sparse=bool(metadata.get("sparse", False)),
         code=str(metadata.get("code", "")),

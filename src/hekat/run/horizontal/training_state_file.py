@@ -17,7 +17,7 @@ from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
 from hekat.protocol.horizontal.training.validation import ValidationState
-from hekat.run.horizontal.check_resumable import LAST_ROUND, ROW_COUNT, VALIDATION_EDGES, check_resumable
+from hekat.run.horizontal.check_resumable import FILL, LAST_ROUND, ROW_COUNT, VALIDATION_EDGES, check_resumable
 from hekat.run.horizontal.validation_history import read_history, write_history
 from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
 from hekat.state.file_format import this_release
@@ -41,6 +41,7 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
     codec_state: dict[str, float | np.ndarray] = {
         "standardiser/mean": state.standardiser.mean,
         "standardiser/spread": state.standardiser.spread,
+        **({} if state.standardiser.fill is None else {FILL: state.standardiser.fill}),
         "finished": float(state.finished),
         **{f"bound/{name}": bound for name, bound in state.bounds.items()},
     }
@@ -123,7 +124,9 @@ def _state_of(checkpoint: Checkpoint) -> TrainingState:
     return TrainingState(
         parameters=dict(checkpoint.parameters),
         optimiser_state=dict(checkpoint.optimiser_state),
-        standardiser=Standardiser(np.asarray(mean), np.asarray(spread)),
+        standardiser=Standardiser(
+            np.asarray(mean), np.asarray(spread), np.asarray(codec_state[FILL]) if FILL in codec_state else None
+        ),
         rounds_done=checkpoint.rounds_done,
         bounds={name: float(np.asarray(bound)) for name, bound in _under("bound/", codec_state).items()},
         losses=[entry["loss"] for entry in checkpoint.metrics_history],

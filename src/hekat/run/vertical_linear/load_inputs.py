@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hekat.channel import PartyKey
-from hekat.data import Table
+from hekat.data import ColumnSpecs, Table
+from hekat.data.columns.settle import settle_fills
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
@@ -44,6 +45,8 @@ class VerticalInputs:
     test_tables: dict[str, Table]
     key_pairs: dict[str, KeyPair] = field(default_factory=dict, repr=False)
     party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
+    columns: dict[str, ColumnSpecs] = field(default_factory=dict, repr=False)
+    """By party the job's description of columns, with the fills that the party's own rows give."""
 
 
 def load_vertical_inputs(
@@ -68,7 +71,10 @@ def load_vertical_inputs(
     here = settings.everyone if role is None else (role,)
     enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
     needs_ids = job.intersection is not None
-    tables = load_party_tables(site, job, job.data, here)
+    loaded = load_party_tables(site, job, job.data, here)
+    settled = {party: settle_fills(table, job.columns) for party, table in loaded.items()}
+    tables = {party: table for party, (table, _) in settled.items()}
+    columns = {party: specs for party, (_, specs) in settled.items()}
     _check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
     for table in tables.values():
         # A rule that refuses all rows would refuse any part of them.
@@ -78,7 +84,7 @@ def load_vertical_inputs(
         prepare_targets(tables[settings.guest], settings)
     test_tables: dict[str, Table] = {}
     if job.test_data is not None:
-        test_tables = load_party_tables(site, job, job.test_data, here)
+        test_tables = load_party_tables(site, job, job.test_data, here, columns)
         _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
         for party, table in test_tables.items():
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
@@ -96,7 +102,7 @@ def load_vertical_inputs(
             check_table_memory(settings.key_bits, get_engine())
     keys = _load_key_pairs(site, job, here, ask_passphrase)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
-    return VerticalInputs(job, site, tables, test_tables, keys, party_keys)
+    return VerticalInputs(job, site, tables, test_tables, keys, party_keys, columns)
 
 
 def check_enough(common: Table) -> None:

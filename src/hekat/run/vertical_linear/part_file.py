@@ -47,8 +47,11 @@ class SavedPart:
     intersection_key_bits: int = DEFAULT_KEY_BITS
 
 
-def save_part(folder: Path, job: VerticalJob, part: ModelPart) -> None:
-    """Write `folder`/PARTY.npz, whole or not at all, mode 600; `folder` is made where it is missing, mode 700."""
+def save_part(folder: Path, job: VerticalJob, part: ModelPart, columns: ColumnSpecs) -> None:
+    """Write `folder`/PARTY.npz, whole or not at all, mode 600; `folder` is made where it is missing, mode 700.
+
+    `columns` is the job's description, with the fills that this party's own rows gave.
+    """
     metadata = {
         "format": PART_FORMAT.newest,
         "hekat": this_release(),
@@ -57,7 +60,7 @@ def save_part(folder: Path, job: VerticalJob, part: ModelPart) -> None:
         "hosts": list(part.hosts),
         "classes": None if part.classes is None else list(part.classes),
         "columns": list(part.columns),
-        "column_specs": job.columns.to_json(),
+        "column_specs": columns.of_features().to_json(),
         "sparse": job.sparse,
         "intersection": job.intersection_kind,
         "intersection_key_bits": DEFAULT_KEY_BITS if job.intersection is None else job.intersection.key_bits,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,29 +16,42 @@ from hekat.data import (
     describe_schema_difference,
     load_vertical_table,
 )
+from hekat.data.columns.findings import load_together
 from hekat.errors import InputError
 from hekat.job.data_source import DataSource
 from hekat.job.site_file import Site, find_source
 from hekat.job.vertical_linear.job_file import VerticalJob
 
 
-def load_party_tables(site: Site, job: VerticalJob, data_name: str, here: Collection[str]) -> dict[str, Table]:
-    """The table that each party `here` calls `data_name`. Raises InputError or JobError that names the party."""
+def load_party_tables(
+    site: Site,
+    job: VerticalJob,
+    data_name: str,
+    here: Collection[str],
+    columns: Mapping[str, ColumnSpecs] | None = None,
+) -> dict[str, Table]:
+    """The table that each party `here` calls `data_name`, in `columns` by party, or as the job describes them.
+
+    Raises InputError or JobError that names the party.
+    """
     settings = job.settings
-    tables = {
-        party: load_party_table(
+    loads = {
+        party: partial(
+            load_party_table,
             site,
             find_source(site, party, data_name),
             party,
             is_labelled=party == settings.guest,
             classes=settings.classes,
-            columns=job.columns,
+            columns=job.columns if columns is None else columns[party],
             sparse=job.sparse,
             needs_ids=job.intersection is not None,
         )
         for party in settings.parties
         if party in here
     }
+    # All that the job has to say of columns is told at once.
+    tables = load_together(loads)
     if len(tables) == len(settings.parties):
         check_all_used(tuple(tables.values()), job.columns)
     return tables

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from hekat.errors import PartyStoppedError
-from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
+from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
@@ -34,8 +34,8 @@ EXACTNESS_NEEDS_ONE_PROCESS = (
 class FolderObserver(VerticalObserver):
     """Keeps one party's saved state in the folder of its run, and reports its epochs."""
 
-    def __init__(self, job: VerticalJob, folder: RoleFolder, progress: Progress) -> None:
-        self._job, self._folder, self._progress = job, folder, progress
+    def __init__(self, inputs: VerticalInputs, folder: RoleFolder, progress: Progress) -> None:
+        self._job, self._columns, self._folder, self._progress = inputs.job, inputs.columns, folder, progress
         self._is_training = False
         self.saved = ""
 
@@ -62,7 +62,7 @@ class FolderObserver(VerticalObserver):
         self.saved = f"checkpoint of epoch {kept.state.epochs_done}"
 
     def save_part(self, part: ModelPart) -> None:
-        save_part(self._folder.path / PARTS_FOLDER, self._job, part)
+        save_part(self._folder.path / PARTS_FOLDER, self._job, part, self._columns[part.party])
 
 
 def run_vertical_role(inputs: VerticalInputs, place: Place, stopped: StoppedPart | None = None) -> Mapping[str, Any]:
@@ -76,7 +76,7 @@ def run_vertical_role(inputs: VerticalInputs, place: Place, stopped: StoppedPart
         inputs = with_limit(inputs, resumed)
     job, role = inputs.job, place.role
     with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.everyone) as folder:
-        observer = FolderObserver(job, folder, place.progress)
+        observer = FolderObserver(inputs, folder, place.progress)
         if resumed is not None:
             folder.events.write("resumed", run=resumed.folder.name, epochs_done=resumed.point.number)
             if resumed.kept is not None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hekat.data import Features, Table
+from hekat.data.columns.fill_in import fill_in
 from hekat.errors import InputError
 from hekat.model import Model, OptimiserState, make_model
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
@@ -23,6 +24,7 @@ from hekat.protocol.horizontal.training.clipping import (
     total_clipped,
 )
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
+from hekat.protocol.horizontal.training.fills import agree_on_fills
 from hekat.protocol.horizontal.training.gram import sum_curvature
 from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, has_settled
 from hekat.protocol.horizontal.training.local_training import local_update
@@ -148,7 +150,7 @@ def train(
 ) -> TrainingState:
     """Train to the last round or to the stop rule; returns the state every party ends with.
 
-    1. agree on the standardiser, and for `lbfgs` on the first curvature (once);
+    1. agree on what fills empty cells, on the standardiser, and for `lbfgs` on the first curvature (once);
     2. each round: the local update, clipped and averaged over the parties, one server step;
     3. compare model digests and agree whether to stop;
     4. where rows are held out, validate the model that training ends with;
@@ -196,9 +198,12 @@ class _Trainer:
 
     def _first_state(self, table: Table) -> TrainingState:
         column_count = table.features.shape[1]
-        standardiser = Standardiser(np.zeros(column_count), np.ones(column_count))
+        fill = agree_on_fills(self._aggregation, table, self._settings.fills, self._settings.weight_max)
+        standardiser = Standardiser(np.zeros(column_count), np.ones(column_count), fill)
         if self._settings.training.standardise:
-            standardiser = fit_standardiser(self._aggregation, table.features, self._settings.weight_max)
+            features = fill_in(table.features, fill)
+            fitted = fit_standardiser(self._aggregation, features, self._settings.weight_max)
+            standardiser = replace(fitted, fill=fill)
         parameters = self._model.init(self._settings.model.seed)
         if isinstance(self._step, LineSearchStep):
             first = self._first_search(self._step, standardiser.apply(table.features))
@@ -350,6 +355,8 @@ def digest_model(state: TrainingState, key: bytes) -> bytes:
     """A keyed digest of parameters, standardiser and control variates; equal only where every byte is."""
     digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
     standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
+    if state.standardiser.fill is not None:
+        standardiser["standardiser/fill"] = state.standardiser.fill
     control = {f"{CONTROL}{name}": values for name, values in state.control.items()}
     arrays = {**state.parameters, **standardiser, **control}
     for name in sorted(arrays):

@@ -12,6 +12,7 @@ import numpy as np
 
 from hekat.codec.clip import FloatArray
 from hekat.data import Features, is_dense
+from hekat.data.columns.fill_in import fill_in
 from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
@@ -40,16 +41,22 @@ LEAST_VARIANCE_PER_PARTY = 2.0**-29
 
 @dataclass(frozen=True)
 class Standardiser:
-    """x -> (x - mean) / spread, column by column; a constant column has spread 1. For sparse rows the mean is 0."""
+    """x -> (x - mean) / spread, column by column; a constant column has spread 1. For sparse rows the mean is 0.
+
+    `fill` stands for empty cells, which are NaN, by column; None where tables have none.
+    """
 
     mean: FloatArray
     spread: FloatArray
+    fill: FloatArray | None = None
 
     def apply(self, features: Features) -> Features:
-        """The scaled features, dense or sparse as they are. Raises InputError for sparse rows and a mean that is not 0.
+        """The filled and scaled features, dense or sparse as they are. Raises InputError for sparse rows and a mean
+        that is not 0.
 
         For sparse rows the values are new; their places are shared with `features`.
         """
+        features = fill_in(features, self.fill)
         if is_dense(features):
             return np.asarray((features - self.mean) / self.spread)
         if self.mean.any():
