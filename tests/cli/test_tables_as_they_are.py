@@ -52,6 +52,7 @@ def described(workplace):
 def test_one_edit_makes_the_run_go_and_rows_to_predict_for_are_filled_alike(described) -> None:
     place, kept = described
     place.shorten()
+    place.edit("job.toml", 'missing = "category"', 'missing = "category"\nunknown = "most_frequent"')
     answer = place.run()
     assert answer.code == 0, answer.err
     folder = place.folders()[-1]
@@ -59,18 +60,24 @@ def test_one_edit_makes_the_run_go_and_rows_to_predict_for_are_filled_alike(desc
         fill = model["standardiser/fill"]
     median = np.sort(kept)[(kept.size - 1) // 2]
     np.testing.assert_allclose(fill[4], median, rtol=2.0**-29)
-    assert fill[[0, 1, 2, 3, 5]].tolist() == [0.0] * 5
+    assert fill[[2, 3, 5]].tolist() == [0.0] * 3
+    texts = "".join((place.folder / f"{party}.csv").read_text() for party in PARTIES)
+    usual = max(("clerk", "nurse"), key=texts.count)
+    assert fill[:2].tolist() == [usual == "clerk", usual == "nurse"]
     job = load_job(place.folder / "job.toml")
     saved = load_state(folder / CHECKPOINT_FILE, job, len(FEATURES), make_model("logistic", len(FEATURES), 2))
     np.testing.assert_array_equal(saved.standardiser.fill, fill)
 
-    (place.folder / "gaps.csv").write_text("days,job,dose,age\n1,nurse,NA,0.5\n2,,,0.25\n")
+    (place.folder / "gaps.csv").write_text("days,job,dose,age\n1,nurse,NA,0.5\n2,,,0.25\n3,pilot,1,1\n")
     (place.folder / "full.csv").write_text(
-        f"days,job,dose,age\n1,nurse,{float(fill[4])!r},0.5\n2,,{float(fill[4])!r},0.25\n"
+        f"days,job,dose,age\n1,nurse,{float(fill[4])!r},0.5\n2,,{float(fill[4])!r},0.25\n3,{usual},1,1\n"
     )
     for name in ("gaps", "full"):
         answer = place.call("predict", folder, "--data", place.folder / f"{name}.csv", "--out", place.folder / name)
         assert answer.code == 0, answer.err
+        told = "1 rows of column 'job' hold none of its categories and count as the most frequent one" in answer.out
+        assert told == (name == "gaps")
+        assert ("2 empty cells of column 'dose' filled as the job says" in answer.out) == told
     assert (place.folder / "gaps").read_text() == (place.folder / "full").read_text()
 
 

@@ -64,7 +64,8 @@ def load_table(
         classes: The names of the classes, in the job's order; None for a regression.
         columns: How columns become features.
         sparse: Hold the rows as a scipy.sparse.csr_array, whatever the source is; otherwise dense.
-        for_training: Refuse a table without labels or with fewer than two rows.
+        for_training: Refuse a table without labels or with fewer than two rows, and texts that are no category;
+            otherwise `unknown` of a column says what these become.
         digest_rows: Keep a digest of the rows.
 
     Returns:
@@ -81,7 +82,8 @@ def load_table(
         >>> load_table("csv", options, Path(), name="clinic", classes=("no", "yes")).labels
         array([1, 0])
     """
-    form = TableForm(None if classes is None else tuple(classes), columns or ColumnSpecs(), sparse, digest_rows)
+    specs = replace(columns or ColumnSpecs(), for_training=for_training)
+    form = TableForm(None if classes is None else tuple(classes), specs, sparse, digest_rows)
     table = encode_labels(_load_checked(kind, options, folder, name, form), classes)
     if for_training:
         check_for_training(table)
@@ -99,6 +101,7 @@ def load_vertical_table(
     columns: ColumnSpecs | None = None,
     sparse: bool = False,
     needs_ids: bool = True,
+    for_training: bool = True,
 ) -> Table:
     """The checked table of a party that holds columns of its own, as `load_table`.
 
@@ -115,6 +118,7 @@ def load_vertical_table(
             `check_all_used`).
         sparse: Hold the rows as a scipy.sparse.csr_array, whatever the source is; otherwise dense.
         needs_ids: Refuse a table without ids; not where parties hold the same rows in the same order.
+        for_training: Refuse texts that are no category; otherwise `unknown` of a column says what they become.
 
     Returns:
         The table; its notes say what kind of ids it has.
@@ -130,7 +134,7 @@ def load_vertical_table(
         >>> load_vertical_table("csv", options, Path(), name="bank", is_labelled=False, classes=None).ids
         Ids(2 rows, texts)
     """
-    specs = replace(columns or ColumnSpecs(), everywhere=False)
+    specs = replace(columns or ColumnSpecs(), everywhere=False, for_training=for_training)
     form = TableForm(None if classes is None else tuple(classes), specs, sparse)
     table = _load_checked(kind, options, folder, name, form)
     if needs_ids:

@@ -83,6 +83,7 @@ def read_columns(section: Section) -> ColumnSpecs:
             "other": column.take("other", bool, False),
             "fill": column.take_optional_text_or_number("fill"),
             "missing": column.take_optional("missing", str),
+            "unknown": column.take_optional("unknown", str),
             "empty": column.take_optional_texts("empty") or (),
             "ignore": column.take("ignore", bool, False),
         }

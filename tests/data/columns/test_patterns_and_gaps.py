@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hekat.data import ColumnSpec, ColumnSpecs, CsvDialect, load_csv, load_parquet
+from hekat.data import ColumnSpec, ColumnSpecs, CsvDialect, Table, load_csv, load_parquet, load_table
 from hekat.data.columns.order_keys import key_of_floats, lower_median, value_of_key
 from hekat.data.columns.settle import settle_fills
 from hekat.data.columns.specs import DEFAULT_MARKS, fits
@@ -153,3 +153,57 @@ def test_keys_are_in_the_order_of_numbers(values: list[float]) -> None:
 @given(st.lists(st.integers(-(2**29), 2**29), min_size=1, max_size=40))
 def test_the_median_of_whole_numbers_is_exact_and_the_lower_one(values: list[int]) -> None:
     assert lower_median(np.array(values, dtype=np.float64)) == statistics.median_low(values)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "row", "taken"),
+    [
+        ("ignore", [0, 0, 0], "none of them"),
+        ("most_frequent", [np.nan, np.nan, 0], "the most frequent one"),
+        ("y", [0, 1, 0], "'y'"),
+        ("category", [0, 0, 1], "'other'"),
+    ],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_text_that_is_no_category_in_rows_that_are_not_trained_on(
+    unknown: str, row: list[float], taken: str, sparse: bool, tmp_path: Path
+) -> None:
+    write(tmp_path, "a,job\n1,x\n2,z\n3,y\n")
+    missing = None if unknown == "category" else "category"
+    specs = ColumnSpecs((ColumnSpec("job", ("x", "y"), unknown=unknown, missing=missing),))
+
+    def load(*, for_training: bool) -> Table:
+        return load_table(
+            "csv", {"path": "data.csv", "label": "a"}, tmp_path, name="n", classes=None, columns=specs,
+            sparse=sparse, for_training=for_training,
+        )  # fmt: skip
+
+    table = load(for_training=False)
+    features = table.features.toarray() if sparse else table.features
+    np.testing.assert_array_equal(features, [[1, 0, 0], row, [0, 1, 0]])
+    assert table.notes == (f"1 rows of column 'job' hold none of its categories and count as {taken}",)
+    if unknown == "category":
+        np.testing.assert_array_equal(load(for_training=True).features.sum(axis=0), [1, 1, 1])
+    else:
+        with pytest.raises(InputError, match="vocabulary mismatch"):
+            load(for_training=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"unknown": "z"}, "unknown refused; expected 'error' or 'category' .*or one of the categories"),
+        ({"unknown": "ignore", "other": True}, "unknown refused; expected 'category' beside other"),
+        ({"unknown": "ignore", "categories": (), "fill": 1.0}, "unknown refused; expected categories"),
+    ],
+)
+def test_words_for_unknown_texts_that_do_not_fit(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ColumnSpec(**{"name": "a", "categories": ("x",), **arguments})
+
+
+def test_an_unknown_text_of_one_owners_column_becomes_the_category_that_its_rows_gave(tmp_path: Path) -> None:
+    specs = ColumnSpecs((ColumnSpec("*", unknown="most_frequent"), ColumnSpec("job", ("x", "y"), missing="category")))
+    _, stated = settle_fills(load_csv(write(tmp_path, 'job\nx\ny\ny\n""\n'), columns=specs), specs)
+    assert stated.find("job") == ColumnSpec("job", ("x", "y"), missing="category", unknown="y")
+    assert ColumnSpecs.from_json(stated.to_json()) == stated

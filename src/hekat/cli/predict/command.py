@@ -158,6 +158,7 @@ def _show(options: argparse.Namespace, trained: TrainedModel, predictions: Predi
         "predicted": predictions.count_classes(),
         "metrics": predictions.metrics,
         "ignored_columns": list(predictions.ignored),
+        "notes": list(predictions.notes),
         "out": None if options.out is None else str(options.out),
     }
     if options.json:
@@ -169,6 +170,7 @@ def _show(options: argparse.Namespace, trained: TrainedModel, predictions: Predi
         lines.append("predicted: " + ", ".join(f"{name} {count}" for name, count in summary["predicted"].items()))
     if predictions.ignored:
         lines.append(f"columns that the model does not know, ignored: {', '.join(predictions.ignored)}")
+    lines += predictions.notes
     lines += [f"{name} {value:.6g}" for name, value in predictions.metrics.items()]
     lines.append(f"written to {options.out}, mode 600" if options.out else "nothing is written: say --out FILE.csv")
     for line in lines:

@@ -85,6 +85,7 @@ def _show(options: argparse.Namespace, predictions: JointPredictions, written: d
                 "predicted": found.count_classes(),
                 "metrics": found.metrics,
                 "ignored_columns": list(found.ignored),
+                "notes": list(found.notes),
                 "out": str(written[party]) if party in written else None,
             }
             for party, found in predictions.by_receiver.items()
@@ -99,6 +100,7 @@ def _show(options: argparse.Namespace, predictions: JointPredictions, written: d
         counts = ", ".join(f"{name} {count}" for name, count in found["predicted"].items())
         lines.append(f"{party} learned the score of each" + (f": {counts}" if counts else ""))
         lines += [f"  {name} {value:.6g}" for name, value in found["metrics"].items()]
+        lines += [f"  {note}" for note in found["notes"]]
         if found["ignored_columns"]:
             lines.append(f"  columns that the model does not know, ignored: {', '.join(found['ignored_columns'])}")
         lines.append(f"  written to {found['out']}, mode 600" if found["out"] else "  not written: say --out FILE.csv")

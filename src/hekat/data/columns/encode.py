@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hekat.data.columns.findings import ColumnFinding, ColumnsRefusedError
-from hekat.data.columns.specs import ANY_TEXT, DEFAULT_MARKS, MISSING, OTHER, ColumnSpec, ColumnSpecs, fits
+from hekat.data.columns.specs import (
+    ANY_TEXT,
+    CATEGORY_FILL,
+    DEFAULT_MARKS,
+    MISSING,
+    OTHER,
+    ColumnSpec,
+    ColumnSpecs,
+    fits,
+)
 from hekat.data.features import (
     Features,
     FloatArray,
@@ -31,6 +40,8 @@ from hekat.toml_text import toml_key
 _MAX_SHOWN = 8
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
 _DEFAULT_MARKS = frozenset(DEFAULT_MARKS)
+_FILLED_END, _STRANGER_WORDS = "filled as the job says", "hold none of its categories and count as"
+_TO_FILL, _ALL_ZERO, _REFUSED = -1, -2, -3
 
 
 def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:
@@ -43,7 +54,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
     that are none of them; InputError for a described column that is not there. No message holds a text.
     """
     _check_all_there(raw, specs)
-    encoded = _Encoded(raw.row_count)
+    encoded = _Encoded(raw.row_count, specs.for_training)
     for name, column in raw.columns.items():
         _encode(encoded, raw, name, column, specs.find(name))
     if encoded.findings:
@@ -98,10 +109,12 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows:
 class _Encoded:
     """The features so far: numbers are whole columns, categories the one column of its block that a row is 1 in.
 
-    Code -1 is an empty cell that the rows of all parties fill: NaN in the `filled` first columns of its block.
+    Code -1 is a cell that the rows of all parties fill: NaN in the first columns of its block. Code -2 is a text that
+    none of the columns stands for: 0 in all of them.
     """
 
     row_count: int
+    for_training: bool
     names: list[str] = field(default_factory=list)
     numbers: list[tuple[int, FloatArray]] = field(default_factory=list)
     categories: list[tuple[int, int, IntArray]] = field(default_factory=list)
@@ -113,8 +126,9 @@ class _Encoded:
         self.numbers.append((len(self.names), values))
         self.names.append(name)
 
-    def add_categories(self, names: Sequence[str], codes: IntArray) -> None:
-        self.categories.append((len(self.names), len(names), codes))
+    def add_categories(self, names: Sequence[str], codes: IntArray, filled: int) -> None:
+        """`filled` of the columns are those that a fill may choose among."""
+        self.categories.append((len(self.names), filled, codes))
         self.names.extend(names)
 
     def to_dense(self, name: str) -> Features:
@@ -125,8 +139,9 @@ class _Encoded:
             features[:, position] = values
         rows = np.arange(self.row_count)
         for position, width, codes in self.categories:
-            features[rows, position + np.maximum(codes, 0)] = 1.0
-            features[codes < 0, position : position + width] = np.nan
+            known = codes >= 0
+            features[rows[known], position + codes[known]] = 1.0
+            features[codes == _TO_FILL, position : position + width] = np.nan
         return features
 
     def to_sparse(self) -> Features:
@@ -141,7 +156,7 @@ class _Encoded:
             columns.append(np.full(stored.size, position))
             values.append(column[stored])
         for position, width, codes in self.categories:
-            known, empty_rows = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+            known, empty_rows = np.flatnonzero(codes >= 0), np.flatnonzero(codes == _TO_FILL)
             rows += [known, np.repeat(empty_rows, width)]
             columns += [position + codes[known], np.tile(np.arange(position, position + width), empty_rows.size)]
             values += [np.ones(known.size), np.full(empty_rows.size * width, np.nan)]
@@ -238,25 +253,46 @@ def _encode_categories(encoded: _Encoded, raw: RawTable, column: TextColumn, spe
     """Add for each row the position of its category among the spec's buckets."""
     buckets = {text: number for number, text in enumerate(spec.buckets)}
     known = {text: buckets[text] for text in spec.categories}
-    stranger = buckets[OTHER] if spec.other else -1
+    stranger = _code_of_strangers(spec, buckets, for_training=encoded.for_training)
     of_text = [known.get(text, known.get(shortest_whole(text), stranger)) for text in column.texts]
     fill = MISSING if spec.missing == "category" else spec.fill
     bucket = dict(zip(column.texts, of_text, strict=True))
-    strangers = {text: count for text, count in _texts_in_use(column).items() if bucket[text] < 0}
+    strangers = {text: count for text, count in _texts_in_use(column).items() if bucket[text] == _REFUSED}
     empty = np.flatnonzero(column.codes < 0)
     if strangers or (empty.size and fill is None):
         encoded.findings.append(_finding(raw, spec.name, column, strangers, spec.categories))
         return
     # The last entry is what code -1, an empty cell, finds: -1 where all parties together fill it.
-    codes = np.array([*of_text, buckets.get(str(fill), -1)], dtype=np.int64)[column.codes]
+    codes = np.array([*of_text, buckets.get(str(fill), _TO_FILL)], dtype=np.int64)[column.codes]
+    filled = len(spec.buckets) - (spec.missing == "category")
     if spec.joint_fill:
-        encoded.open_fills.append(OpenFill(spec.feature_names, spec.joint_fill))
+        encoded.open_fills.append(OpenFill(spec.feature_names[:filled], spec.joint_fill))
     if empty.size and fill is not None and fill != MISSING:
         encoded.notes.append(_filled(empty.size, spec.name))
-    others = int(np.sum(codes[column.codes >= 0] == stranger)) if spec.other else 0
-    if others:
-        encoded.notes.append(f"{others} rows of column {spec.name!r} hold none of its categories and count as 'other'")
-    encoded.add_categories(spec.feature_names, codes)
+    is_stranger = np.array([text not in known and shortest_whole(text) not in known for text in column.texts] + [False])
+    count = int(np.sum(is_stranger[column.codes]))
+    if count:
+        taken = _say_unknown(spec)
+        encoded.notes.append(f"{count} rows of column {spec.name!r} {_STRANGER_WORDS} {taken}")
+    encoded.add_categories(spec.feature_names, codes, filled)
+
+
+def _code_of_strangers(spec: ColumnSpec, buckets: Mapping[str, int], *, for_training: bool) -> int:
+    """The code of a text that is none of the categories."""
+    if spec.other:
+        return buckets[OTHER]
+    if for_training or spec.unknown in (None, "error"):
+        return _REFUSED
+    return {"ignore": _ALL_ZERO, CATEGORY_FILL: _TO_FILL}.get(
+        str(spec.unknown), buckets.get(str(spec.unknown), _REFUSED)
+    )
+
+
+def _say_unknown(spec: ColumnSpec) -> str:
+    if spec.other:
+        return "'other'"
+    words = {"ignore": "none of them", CATEGORY_FILL: "the most frequent one"}
+    return words.get(str(spec.unknown), repr(spec.unknown))
 
 
 def _as_texts(column: FloatArray) -> TextColumn:
@@ -267,7 +303,12 @@ def _as_texts(column: FloatArray) -> TextColumn:
 
 
 def _filled(count: int, name: str) -> str:
-    return f"{count} empty {'cell' if count == 1 else 'cells'} of column {name!r} filled as the job says"
+    return f"{count} empty {'cell' if count == 1 else 'cells'} of column {name!r} {_FILLED_END}"
+
+
+def notes_of_cells(table: Table) -> tuple[str, ...]:
+    """The notes of a table that count filled cells, and texts that are no category."""
+    return tuple(note for note in table.notes if note.endswith(_FILLED_END) or _STRANGER_WORDS in note)
 
 
 def check_all_used(tables: Sequence[Table], specs: ColumnSpecs) -> None:

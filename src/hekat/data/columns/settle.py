@@ -44,7 +44,10 @@ def settle_fills(table: Table, specs: ColumnSpecs) -> tuple[Table, ColumnSpecs]:
         assert spec is not None  # it has a rule
         if one.rule == CATEGORY_FILL:
             fills[columns[int(chosen)]] = 1.0
-            settled[source] = replace(spec, fill=spec.buckets[int(chosen)])
+            stated = {
+                key: spec.buckets[int(chosen)] for key in ("fill", "unknown") if getattr(spec, key) == CATEGORY_FILL
+            }
+            settled[source] = replace(spec, **stated)  # type: ignore[arg-type]  # texts for fields of texts
         else:
             fills[columns[0]] = chosen
             settled[source] = replace(spec, fill=chosen)

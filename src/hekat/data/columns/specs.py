@@ -18,11 +18,12 @@ MISSING = "missing"
 NUMBER_FILLS = ("mean", "median")
 CATEGORY_FILL = "most_frequent"
 MISSING_KINDS = ("category", "indicator")
+UNKNOWN_KINDS = ("error", "category", "ignore", CATEGORY_FILL)
 DEFAULT_MARKS = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
 """Texts that count as an empty cell of a feature beside the empty text, unless the column lists them as categories."""
 ANY_TEXT = "*"
 
-_KEYS = ("categories", "other", "fill", "missing", "empty", "ignore")
+_KEYS = ("categories", "other", "fill", "missing", "unknown", "empty", "ignore")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class ColumnSpec:
             numbers, "most_frequent" of categories, over the rows of all parties that train together.
         missing: "category": an empty cell is one more category, NAME=missing. "indicator", of numbers: one more column
             NAME=missing is 1 where the cell is empty, and `fill` stands in the column itself.
+        unknown: What a text that is no category becomes in rows that the model was not trained on: "error", it is
+            refused; "category", the same as `other`; "ignore", 0 in all its columns; "most_frequent", or one of the
+            categories.
         empty: Texts and numbers that count as an empty cell of this column, beside `DEFAULT_MARKS`. "*" among them is
             every text that is no number, of a column of numbers.
         ignore: Whether the column is left out.
@@ -57,6 +61,7 @@ class ColumnSpec:
     other: bool = False
     fill: float | str | None = None
     missing: str | None = None
+    unknown: str | None = None
     empty: tuple[str, ...] = ()
     ignore: bool = False
 
@@ -80,9 +85,24 @@ class ColumnSpec:
             )
         if self.other and not (self.categories or self.is_pattern):
             self._refuse("other", "categories beside it", "none")
+        self._check_unknown()
         self._check_names_of_buckets()
         self._check_missing()
         self._check_fill()
+
+    def _check_unknown(self) -> None:
+        if self.unknown is None:
+            return
+        if not self.categories and not self.is_pattern:
+            self._refuse("unknown", "categories beside it", "none")
+        if self.unknown not in (*UNKNOWN_KINDS, *self.categories):
+            self._refuse(
+                "unknown", f"{' or '.join(map(repr, UNKNOWN_KINDS))}, or one of the categories", "something else"
+            )
+        if self.unknown == "category":
+            object.__setattr__(self, "other", True)
+        elif self.other:
+            self._refuse("unknown", "'category' beside other = true: any other text is that category", "another word")
 
     def _check_names_of_buckets(self) -> None:
         for key, is_taken, name in (("other", self.other, OTHER), ("missing", self.missing == "category", MISSING)):
@@ -159,7 +179,9 @@ class ColumnSpec:
 
     @property
     def joint_fill(self) -> str:
-        """The rule that the rows of all parties give the fill by; "" for a fill that the job states, and for none."""
+        """The rule that the rows of all parties give the fill by; "" where the job states what stands for each cell."""
+        if self.unknown == CATEGORY_FILL:
+            return CATEGORY_FILL
         return self.fill if isinstance(self.fill, str) and self.fill in (*NUMBER_FILLS, CATEGORY_FILL) else ""
 
     @property
@@ -175,6 +197,7 @@ class ColumnSpecs:
     Args:
         specs: One for each described column, and for each pattern of names.
         everywhere: Whether every table must have all of them: not where parties hold different columns.
+        for_training: Whether tables are trained on; in others `unknown` says what a text becomes that is no category.
 
     Raises:
         InputError: A column is described twice.
@@ -188,6 +211,7 @@ class ColumnSpecs:
 
     specs: tuple[ColumnSpec, ...] = ()
     everywhere: bool = True
+    for_training: bool = True
     _resolved: dict[str, ColumnSpec | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -317,7 +341,10 @@ def _is_passed_on(key: str, value: object, values: Mapping[str, Any]) -> bool:
     if key == "ignore":
         return not values
     if key == "other":
-        return has_categories and OTHER not in values["categories"]
+        return has_categories and OTHER not in values["categories"] and values.get("unknown") in (None, "category")
+    if key == "unknown":
+        is_other = OTHER in values.get("categories", ()) or values.get("other")
+        return has_categories and not (is_other if value == "category" else values.get("other"))
     if key == "fill":
         if has_categories:
             return value == CATEGORY_FILL and values.get("missing") is None and value not in values["categories"]
@@ -338,7 +365,7 @@ def _plain(spec: ColumnSpec) -> dict[str, Any]:
 def _are_of_their_types(values: Mapping[str, Any]) -> bool:
     lists = all(isinstance(values.get(key, []), list | tuple) for key in ("categories", "empty"))
     flags = all(isinstance(values.get(key, False), bool) for key in ("other", "ignore"))
-    return lists and flags and isinstance(values.get("missing", ""), str)
+    return lists and flags and all(isinstance(values.get(key, ""), str) for key in ("missing", "unknown"))
 
 
 def _kind_of(value: object) -> str:

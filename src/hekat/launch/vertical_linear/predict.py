@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hekat.channel import Channel
 from hekat.data import Table
+from hekat.data.columns.encode import notes_of_cells
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
@@ -151,6 +152,7 @@ def _load_tables(
             columns=one.column_specs,
             sparse=one.sparse,
             needs_ids=one.intersection != ALIGNED,
+            for_training=False,
         )
         tables[party] = in_columns_of(one.part.columns, table, "the data")
     return tables, ignored
@@ -236,6 +238,7 @@ class _Prediction:
         """A receiver's answers in the order of its own rows."""
         classes = self.saved[name].part.classes
         order = np.argsort(rows)
+        notes = notes_of_cells(self.tables[name])
         table, scores = self.tables[name].take(rows[order]), scores[order]
         if not np.isfinite(scores).all():
             raise InputError("the model gives no finite answer", expected="finite scores", got="others")
@@ -243,4 +246,4 @@ class _Prediction:
         metrics: dict[str, float] = {}
         if table.labels is not None:
             metrics = metrics_of_scores(classes, scores, labels_of(table, classes))
-        return Predictions(classes, answers, probabilities, table.ids, ignored, metrics)
+        return Predictions(classes, answers, probabilities, table.ids, ignored, metrics, notes)

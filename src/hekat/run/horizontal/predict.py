@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hekat.data import Ids, Table, id_column_names, is_dense, load_table, named_columns
+from hekat.data.columns.encode import notes_of_cells
 from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.data.sources.csv_text import csv_bytes
 from hekat.errors import InputError, JobError
@@ -22,15 +23,16 @@ from hekat.run.horizontal.trained_model import TrainedModel
 
 _MOST_NAMES_SHOWN = 8
 _CURE_OF_CELLS = (
-    "correct the cells; what stands for empty cells and unknown texts is part of the model: to change it, describe the "
-    "columns in the job and train again"
+    "correct the cells; what stands for empty cells and unknown texts is part of the model: to change it, say fill or "
+    "unknown under [columns.NAME] in the job and train again"
 )
 
 
 @dataclass(frozen=True)
 class Predictions:
     """One answer a row, in the order of the rows. `probabilities` have shape (rows, classes), None for a regression;
-    `ignored` are columns of the source that the model does not know; `metrics` are empty without labels."""
+    `ignored` are columns of the source that the model does not know; `metrics` are empty without labels; `notes` count
+    the cells that were filled or hold no category of the model."""
 
     classes: tuple[str, ...] | None
     answers: Labels = field(repr=False)
@@ -38,6 +40,7 @@ class Predictions:
     ids: Ids | None = field(repr=False)
     ignored: tuple[str, ...]
     metrics: dict[str, float]
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.answers.shape[0])
@@ -144,6 +147,7 @@ def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder:
         ids=table.ids,
         ignored=(*ignored, *more),
         metrics={} if table.labels is None else evaluate(model, parameters, features, table.labels),
+        notes=notes_of_cells(table),
     )
 
 

@@ -30,7 +30,9 @@ def load_party_tables(
     here: Collection[str],
     columns: Mapping[str, ColumnSpecs] | None = None,
 ) -> dict[str, Table]:
-    """The table that each party `here` calls `data_name`, in `columns` by party, or as the job describes them.
+    """The table that each party `here` calls `data_name`, as the job describes its columns.
+
+    `columns` describe them by party where the rows are not trained on.
 
     Raises InputError or JobError that names the party.
     """
@@ -46,6 +48,7 @@ def load_party_tables(
             columns=job.columns if columns is None else columns[party],
             sparse=job.sparse,
             needs_ids=job.intersection is not None,
+            for_training=columns is None,
         )
         for party in settings.parties
         if party in here
@@ -67,6 +70,7 @@ def load_party_table(
     columns: ColumnSpecs,
     sparse: bool,
     needs_ids: bool,
+    for_training: bool,
 ) -> Table:
     """One party's table; labels, which with `is_labelled` None may be there or not, are names of classes or numbers."""
     table = load_vertical_table(
@@ -79,6 +83,7 @@ def load_party_table(
         columns=columns,
         sparse=sparse,
         needs_ids=needs_ids,
+        for_training=for_training,
     )
     if classes is None or table.labels is None:
         return table
