@@ -42,6 +42,8 @@ def test_parameters_stand_for_every_setting_with_its_default() -> None:
     assert settings == VerticalLinearSettings("bank", ("insurer",), task="linear")
     for part in (LinearTraining, FixedPoint):
         for name in part.__dataclass_fields__:
+            if name in ("mixes_columns", "calibration_rows"):
+                continue  # the first follows from others, the second is for classes
             changed = {"optimiser": "momentum", "standardise": False, "optimiser_settings": {"momentum": 0.5}}.get(
                 name, 9
             )

@@ -17,7 +17,7 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS, check_prediction_limit
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import Form, Protection, Task, VerticalLinearSettings
-from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
+from hekat.protocol.vertical_linear.training_settings import BY_RULE, FixedPoint, LinearTraining
 from hekat.scheme.paillier import KeyPair
 
 
@@ -35,19 +35,23 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         protection: `"paillier"`; `"lattice"`, with an arbiter alone; `"none"`: in the clear.
         key_bits: The size of Paillier keys, in bits; not with protection `"lattice"`, whose ring is always the same.
         epochs: How often training goes over all rows, at most.
-        batch_rows: The rows of a batch; 0: all rows in one.
-        learning_rate: The step of the optimiser.
+        batch_rows: The rows of a batch; 0: all rows in one; None: 8192 where the step is by rule, else 1024.
+        learning_rate: The step of the optimiser; None: by rule. Then each party mixes its columns into hardly
+            correlated ones and the step follows from the number of parties, with momentum 0.5; where `l1`, `l2` or
+            another optimiser than `"sgd"` and `"momentum"` is set, None is 0.1.
         optimiser: `"sgd"` or `"momentum"`; with an arbiter also `"adam"` or `"rmsprop"`.
         optimiser_settings: The optimiser's other settings, by name.
         l1: The penalty on the magnitude of weights; with an arbiter alone.
         l2: The penalty on the square of weights.
         standardise: Whether each party standardises its columns, and the guest a regression's target.
-        limit_spreads: How many spreads a standardised value may lie from 0; 0: no limit; None: 3 with an arbiter, else
-            none.
+        limit_spreads: How many spreads a standardised value may lie from 0; 0: no limit; None: 3 with an arbiter, and
+            where classes are trained with a step by rule, else none.
         patience: Epochs without enough improvement that end training; 0: off.
         min_improvement: By how much an epoch's loss must improve.
         stop_at_loss: The loss that ends training; 0: off.
         seed: What batches are drawn from.
+        calibration_rows: Of how many training rows the guest learns the scores, to fit its probabilities to its labels;
+            0: none, probabilities are sigmoids of scores; None: 2,000 with `shared_weights` and a step by rule, else 0.
         feature_bits: Features are integers at 2^-feature_bits.
         value_bits: Scores and residuals are integers at 2^-value_bits.
         label_leak_accepted: The words that waive the rules on what hosts learn of labels.
@@ -74,8 +78,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         protection: Protection = "paillier",
         key_bits: int = 3072,
         epochs: int = 10,
-        batch_rows: int = 1024,
-        learning_rate: float = 0.1,
+        batch_rows: int | None = None,
+        learning_rate: float | None = None,
         optimiser: str = "sgd",
         optimiser_settings: Mapping[str, float] | None = None,
         l1: float = 0.0,
@@ -86,6 +90,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         min_improvement: float = 0.0,
         stop_at_loss: float = 0.0,
         seed: int = 1,
+        calibration_rows: int | None = None,
         feature_bits: int = 16,
         value_bits: int = 32,
         label_leak_accepted: str | None = None,
@@ -118,6 +123,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.min_improvement = min_improvement
         self.stop_at_loss = stop_at_loss
         self.seed = seed
+        self.calibration_rows = calibration_rows
         self.feature_bits = feature_bits
         self.value_bits = value_bits
         self.label_leak_accepted = label_leak_accepted
@@ -145,8 +151,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             protection=self.protection,
             training=LinearTraining(
                 epochs=self.epochs,
-                batch_rows=self.batch_rows,
-                learning_rate=self.learning_rate,
+                batch_rows=BY_RULE if self.batch_rows is None else self.batch_rows,
+                learning_rate=0.0 if self.learning_rate is None else self.learning_rate,
                 optimiser=self.optimiser,
                 optimiser_settings=dict(self.optimiser_settings or {}),
                 l1=self.l1,
@@ -157,6 +163,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 min_improvement=self.min_improvement,
                 stop_at_loss=self.stop_at_loss,
                 seed=self.seed,
+                calibration_rows=BY_RULE if self.calibration_rows is None else self.calibration_rows,
             ),
             fixed_point=FixedPoint(feature_bits=self.feature_bits, value_bits=self.value_bits),
             label_leak_accepted=self.label_leak_accepted,

@@ -65,9 +65,13 @@ def test_defaults_that_are_uncommented_change_nothing(variant) -> None:
         (variant / name).write_text(_DEFAULT.sub("", text))
     again = load(variant)
     if hasattr(job, "prediction"):
-        # A limit that is not said follows the form.
+        # A limit and the rows to calibrate on follow the form where they are not said.
         assert again.settings.training.limit_spreads == job.settings.limit_spreads
-        unsaid = replace(again.settings.training, limit_spreads=None)
+        assert again.settings.training.calibration_rows == job.settings.calibration_rows
+        said = job.settings.training
+        unsaid = replace(
+            again.settings.training, limit_spreads=said.limit_spreads, calibration_rows=said.calibration_rows
+        )
         assert replace(again.settings, training=unsaid) == job.settings
         kept = ("intersection", "prediction", "timeout_s", "compare_centralised", "check_exactness", "sparse")
         assert [getattr(again, name) for name in kept] == [getattr(job, name) for name in kept]

@@ -31,12 +31,14 @@ def test_the_smallest_job_gets_the_safe_defaults(firms) -> None:
         3072,
         None,
     )
-    assert (settings.task, settings.training, settings.fixed_point) == ("logistic", LinearTraining(), FixedPoint())
+    ruled = LinearTraining().resolved(0.25, 2)
+    assert (settings.task, settings.training, settings.fixed_point) == ("logistic", ruled, FixedPoint())
+    assert (ruled.learning_rate, ruled.batch_rows, ruled.mixes_columns) == (4.0, 8192, True)
     assert (job.intersection_kind, job.prediction.receivers) == ("ecdh", ("bank",))
     assert (job.test_data, job.compare_centralised, job.check_exactness, job.sparse) == (None, False, False, False)
     assert settings.label_leak_accepted is None
     assert settings.column_leak_accepted is None
-    assert settings.limit_spreads == 0
+    assert (settings.limit_spreads, settings.calibration_rows) == (2.5, 2000)
     assert job.digest == hashlib.sha256(path.read_bytes()).digest()
     assert job.timeout_s == 240
 

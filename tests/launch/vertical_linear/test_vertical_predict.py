@@ -17,7 +17,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
-from hekat.run.vertical_linear.part_file import load_part, load_parts
+from hekat.run.vertical_linear.part_file import PART_FORMAT, load_part, load_parts
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 
@@ -213,7 +213,7 @@ def test_damaged_and_newer_parts_are_refused(trained) -> None:
     path = result.folder / "parts" / "bank.npz"
     content = path.read_bytes()
     metadata, arrays = decode_arrays(content, "model part", "x")
-    path.write_bytes(encode_arrays("model part", {**metadata, "format": 2}, arrays))
+    path.write_bytes(encode_arrays("model part", {**metadata, "format": PART_FORMAT.newest + 1}, arrays))
     with pytest.raises(StateError, match="a newer release wrote it"):
         load_parts(result.folder)
     path.write_bytes(content[:-40])

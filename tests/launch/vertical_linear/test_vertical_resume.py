@@ -180,7 +180,7 @@ def test_a_run_from_before_values_were_limited_goes_on_without_a_limit(outlier, 
     """Form `arbiter` had no limit unless the job named one, and checkpoints did not say what there was."""
     limited = run_vertical_job(outlier.load_inputs(), outlier.folder / "limited")
     with monkeypatch.context() as patched:
-        patched.setattr("hekat.protocol.vertical_linear.settings.ARBITER_LIMIT_SPREADS", 0.0)
+        patched.setattr("hekat.protocol.vertical_linear.settings.DEFAULT_LIMIT_SPREADS", 0.0)
         whole = run_vertical_job(outlier.load_inputs(), outlier.folder / "whole")
         folder, _ = stop(outlier, monkeypatch, "insurer")
     change_limits(folder, lambda limit: None)
@@ -195,7 +195,7 @@ def test_a_run_with_a_limit_keeps_it_whatever_releases_take_later(outlier, weigh
     whole = run_vertical_job(outlier.load_inputs(), outlier.folder / "whole")
     folder, _ = stop(outlier, monkeypatch, "insurer")
     with monkeypatch.context() as patched:
-        patched.setattr("hekat.protocol.vertical_linear.settings.ARBITER_LIMIT_SPREADS", 5.0)
+        patched.setattr("hekat.protocol.vertical_linear.settings.DEFAULT_LIMIT_SPREADS", 5.0)
         resumed = run_vertical_job(outlier.load_inputs(), outlier.folder / "resumed", resume_from=folder)
     assert weights_of(resumed.folder) == weights_of(whole.folder)
     assert resumed.summary["settings"]["limit_spreads"] == 3

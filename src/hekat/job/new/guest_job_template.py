@@ -9,12 +9,18 @@ from hekat.job.new.template_lines import chosen, default, example
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.protocol.vertical_linear.settings import (
-    ARBITER_LIMIT_SPREADS,
     COLUMN_LEAK_ACCEPTED,
+    DEFAULT_LIMIT_SPREADS,
     LEAK_ACCEPTED,
+    TAYLOR_LIMIT_SPREADS,
     VerticalLinearSettings,
 )
-from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
+from hekat.protocol.vertical_linear.training_settings import (
+    RULED_BATCH_ROWS,
+    RULED_CALIBRATION_ROWS,
+    FixedPoint,
+    LinearTraining,
+)
 
 _WHAT = {
     "vertical_linear": "parties have other columns of the same people; one of them has the labels",
@@ -136,21 +142,32 @@ def _training(job: NewGuestJob) -> list[str]:
     return [
         "[training]",
         default("epochs", training.epochs, "passes over the common rows, at most"),
-        default("batch_rows", training.batch_rows, "rows in a batch, drawn once and kept; 0: all"),
-        default("learning_rate", training.learning_rate, "of a step"),
+        default("batch_rows", RULED_BATCH_ROWS, "rows in a batch, drawn once and kept; 0: all"),
+        default("learning_rate", training.learning_rate, "of a step; 0: by rule, each party mixes its columns"),
         default("optimiser", training.optimiser, optimisers),
         example("optimiser_settings", {"decay": 0.01}, "of that optimiser, over its own defaults"),
         default("standardise", training.standardise, "mean 0 and spread 1 in each column, each party its own"),
         default(
             "limit_spreads",
-            0.0 if job.arbiter is None else ARBITER_LIMIT_SPREADS,
+            _limit_spreads(job),
             "set values further from the mean to it, in spreads; 0: none",
         ),
         default("patience", training.patience, "stop after so many epochs without gain; 0: never"),
         default("min_improvement", training.min_improvement, "the least fall of the loss that counts as gain"),
         default("stop_at_loss", training.stop_at_loss, "stop once the loss is no more than that; 0: never"),
         default("seed", training.seed, "of the batches; public"),
+        default(
+            "calibration_rows",
+            RULED_CALIBRATION_ROWS if job.arbiter is None and job.model == "logistic" else 0,
+            "training rows whose scores the guest learns to fit probabilities; 0: none",
+        ),
     ]
+
+
+def _limit_spreads(job: NewGuestJob) -> float:
+    if job.arbiter is not None:
+        return DEFAULT_LIMIT_SPREADS
+    return TAYLOR_LIMIT_SPREADS if job.model == "logistic" else 0.0
 
 
 def _protection(job: NewGuestJob) -> list[str]:

@@ -17,7 +17,9 @@ from hekat.data import Features, is_dense
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.model import Parameters
 from hekat.protocol.vertical_linear.columns import Targets, apply_standardiser, prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
+from hekat.protocol.vertical_linear.prediction.calibrated import apply_calibration
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.run.vertical_linear.role import PartyOutcome
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
@@ -54,9 +56,10 @@ def compare_centralised(
     assert guest.test_rows is not None
     assert guest.scores is not None
     training = replace(settings.training, epochs=len(losses))
-    joined = _join(job, outcomes, settings.limit_spreads)
+    joined = _join(job, outcomes, settings.limit_spreads, is_mixed=settings.training.mixes_columns)
     parameters, loss = _train(joined, settings.task, training)
-    scores = _scores(joined, parameters)
+    scores = apply_calibration(_scores(joined, parameters), guest.part, job.prediction)
+    assert scores is not None
     compared = Compared(
         rows=len(guest.test_rows),
         largest_score_difference=float(np.abs(scores - guest.scores).max()),
@@ -68,23 +71,24 @@ def compare_centralised(
     results = [Result(name="centralised, same objective", kind="centralised", metrics=metrics)]
     if settings.task == "linear" or not settings.training.l1:
         # On the rows as they are: what a limit takes off them is this objective's own affair.
-        unlimited = _join(job, outcomes, 0.0) if settings.limit_spreads else joined
+        unlimited = _join(job, outcomes, 0.0, is_mixed=False)
         peer = _train_with_scikit_learn(unlimited, settings.training, settings.task)
         metrics = metrics_of_scores(settings.classes, peer, labels)
         results.append(Result(name="scikit-learn on the joined rows", kind="scikit-learn", metrics=metrics))
     return Comparison(compared, results)
 
 
-def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome], limit: float) -> _Joined:
+def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome], limit: float, *, is_mixed: bool) -> _Joined:
     settings = job.settings
     trained, tested = [], []
     for party in settings.parties:
         outcome = outcomes[party]
         columns = prepare_columns(outcome.rows, standardise=settings.training.standardise, limit_spreads=limit)
         assert outcome.test_rows is not None
-        trained.append(columns.features)
+        mixing = outcome.part.arrays.get(MIXING) if is_mixed else None
+        trained.append(apply_mixing(columns.features, mixing))
         new = outcome.test_rows.features
-        tested.append(apply_standardiser(new, columns.means, columns.spreads, limit))
+        tested.append(apply_mixing(apply_standardiser(new, columns.means, columns.spreads, limit), mixing))
     targets = prepare_targets(outcomes[settings.guest].rows, settings)
     return _Joined(_beside(trained), targets, _beside(tested))
 

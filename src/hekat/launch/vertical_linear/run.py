@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -43,6 +42,7 @@ from hekat.run.vertical_linear.checkpoint_files import (
 )
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.prediction_count import PredictionCount
+from hekat.run.vertical_linear.resume import as_begun
 from hekat.run.vertical_linear.role import OwnStart, PartyOutcome, VerticalContext, VerticalRole
 from hekat.run.vertical_linear.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
 from hekat.scheme.paillier import generate_keys
@@ -121,9 +121,7 @@ def _as_begun(inputs: VerticalInputs, resumed: Mapping[str, PartyCheckpoint]) ->
             got=", ".join(f"{limit:g}" for limit in sorted(limits)),
             cure="put the run's folder back as it was left, or begin a new run",
         )
-    job, settings = inputs.job, inputs.job.settings
-    training = replace(settings.training, limit_spreads=limits.pop())
-    return replace(inputs, job=replace(job, settings=replace(settings, training=training)))
+    return as_begun(inputs, next(iter(resumed.values())))
 
 
 class _Session:

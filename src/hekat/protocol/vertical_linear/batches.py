@@ -20,10 +20,14 @@ def draw_batches(row_count: int, batch_rows: int, seed: int) -> list[IntArray]:
     """
     if row_count == 0:
         return []
-    count = batch_count(row_count, batch_rows)
+    order = draw_order(row_count, seed)
+    return [np.sort(part) for part in np.array_split(order, batch_count(row_count, batch_rows))]
+
+
+def draw_order(row_count: int, seed: int) -> IntArray:
+    """Draw an order (rows,) of all rows from the job's seed and their number."""
     raw = np.random.PCG64(np.random.SeedSequence([seed, row_count])).random_raw(row_count)
-    order = np.argsort(raw, kind="stable").astype(np.int64)
-    return [np.sort(part) for part in np.array_split(order, count)]
+    return np.argsort(raw, kind="stable").astype(np.int64)
 
 
 def batch_count(row_count: int, batch_rows: int) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +12,7 @@ import numpy.typing as npt
 from hekat.data import Features, Table, check_finite, encode_labels, find_constant_columns, is_dense
 from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
+from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing, find_mixing
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 FloatArray = npt.NDArray[np.float64]
@@ -21,13 +24,20 @@ class Columns:
     spreads 1.
 
     Sparse rows are scaled and not centred, because a mean taken away would leave no zero. `limited_count` values lay
-    beyond the limit and were set to it.
+    beyond the limit and were set to it. Where columns are mixed, `features` are so, `unmixed` are those before.
     """
 
     features: Features
     means: FloatArray
     spreads: FloatArray
     limited_count: int = 0
+    mixing: FloatArray | None = None
+    unmixed: Features | None = None
+
+    @property
+    def plain(self) -> Features:
+        """The features as they are before columns are mixed."""
+        return self.features if self.unmixed is None else self.unmixed
 
     @property
     def largest(self) -> float:
@@ -78,6 +88,34 @@ def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0
     # This array was made here, so that nobody else sees it change.
     np.clip(values, -limit_spreads, limit_spreads, out=values)
     return Columns(standardised, means, spreads, limited_count)
+
+
+def prepare_training_columns(
+    table: Table,
+    settings: VerticalLinearSettings,
+    batches: Sequence[npt.NDArray[np.int64]],
+    kept: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> Columns:
+    """Prepare the columns of `table` as the settings say, mixed where they say so.
+
+    `kept` are the arrays of the state or model part that training goes on from: their mixing is used again, because
+    their weights are of its columns. Raises InputError as `prepare_columns`, and for a mixing of other columns.
+    """
+    training = settings.training
+    columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
+    if not training.mixes_columns:
+        return columns
+    mixing = None if kept is None else kept.get(MIXING)
+    if mixing is None:
+        mixing = find_mixing(columns.features, batches)
+    elif mixing.shape[-1:] != columns.features.shape[1:]:
+        raise InputError(
+            f"{table.name} has other columns than the training that it goes on with",
+            expected=f"{mixing.shape[-1]} columns",
+            got=f"{columns.features.shape[1]}",
+            cure="begin anew",
+        )
+    return replace(columns, features=apply_mixing(columns.features, mixing), mixing=mixing, unmixed=columns.features)
 
 
 def apply_standardiser(

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+CALIBRATION = "calibration"
+"""The name among the guest's arrays of slopes and offsets (K, 2) of its scores, from which probabilities follow."""
+
 
 @dataclass(frozen=True)
 class ModelPart:
@@ -18,6 +21,9 @@ class ModelPart:
 
     In form `arbiter`, `arrays` holds `weights` (columns, K) float64 and, at the guest, `intercept` (K,). In form
     `shared_weights` it holds `weight_shares` (columns of both parties, K, 2) uint64 and `intercept_shares` (K, 2).
+
+    Either form may have `mixing`, the combinations of the party's columns that were trained on, and at the guest
+    CALIBRATION.
 
     `means` and `spreads` (columns,) describe the party's own training rows; without standardising they are 0 and 1.
     Standardised features are kept within `limit_spreads` of 0 (0: no limit). `target_mean` and `target_spread` describe

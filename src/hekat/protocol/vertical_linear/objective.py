@@ -19,6 +19,7 @@ from hekat.data import Features
 from hekat.model import Parameters, make_optimiser
 from hekat.model.optimisers import Optimiser
 from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical_linear.settings import SCORE_FACTORS
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 FloatArray = npt.NDArray[np.float64]
@@ -47,8 +48,8 @@ class Residual:
 
 
 RESIDUALS: Mapping[str, Residual] = {
-    "logistic": Residual(0.25, 0.5, math.log(2.0) - 0.5, 2.0),
-    "linear": Residual(1.0, 1.0, 0.0, 0.5),
+    "logistic": Residual(SCORE_FACTORS["logistic"], 0.5, math.log(2.0) - 0.5, 2.0),
+    "linear": Residual(SCORE_FACTORS["linear"], 1.0, 0.0, 0.5),
 }
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
 from hekat.protocol.psi.rows import Positions
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.calibration import calibrate
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
@@ -111,6 +113,9 @@ def match_and_train(
     with matching.phases.measure(TRAINING):
         part = run_role(channel, matched.table, settings, run)
     assert part is not None  # guest and hosts have one
+    with matching.phases.measure(PREDICTION):
+        ready = PartyRun(run.stopwatch, key_pair=run.key_pair, count_predictions=partial(run.count_calibration, part))
+        part = calibrate(channel, part, matched.table, settings, ready)
     return Trained(part, matched)
 
 

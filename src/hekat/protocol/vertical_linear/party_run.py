@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.scheme.paillier import KeyPair
 
 
@@ -57,6 +58,8 @@ class PartyRun:
     key_pair: KeyPair | None = field(default=None, repr=False)
     count_predictions: Callable[[int], None] = lambda row_count: None
     """Called with the number of rows to predict before anything of them leaves; raises PolicyError to refuse them."""
+    count_calibration: Callable[[ModelPart, int], None] = lambda part, row_count: None
+    """The same for the training rows that are predicted to calibrate, with the part that was trained."""
     exactness_check: Any = None
     """Where given (one machine only), it gets the values of each step and holds them against centralised training."""
 
@@ -64,6 +67,11 @@ class PartyRun:
     def epochs_done(self) -> int:
         """How many epochs the resumed run had done; 0 where no run is resumed."""
         return 0 if self.resume_from is None else self.resume_from.epochs_done
+
+    @property
+    def begins_with(self) -> Mapping[str, npt.NDArray[Any]] | None:
+        """The arrays of the state or model part that training goes on from; None where it begins with zeros."""
+        return self.start_from if self.resume_from is None else self.resume_from.arrays
 
     def had_ended(self, epochs: int) -> bool:
         """Whether the resumed run had come to the end of a training of `epochs`."""

@@ -9,6 +9,8 @@ from typing import Literal, get_args
 from hekat.errors import JobError
 from hekat.protocol.vertical_linear.shared_weights.factors import check_factors, check_last_factors
 from hekat.protocol.vertical_linear.training_settings import (
+    BY_RULE,
+    RULED_CALIBRATION_ROWS,
     FixedPoint,
     LinearTraining,
     check_training,
@@ -28,8 +30,13 @@ PROTECTIONS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
 }
 LEAK_ACCEPTED = "hosts may learn labels"
 COLUMN_LEAK_ACCEPTED = "the guest may learn columns of hosts"
-ARBITER_LIMIT_SPREADS = 3.0
+DEFAULT_LIMIT_SPREADS = 3.0
 """The limit of form `arbiter` where a job names none: a value far from 0 would tell the residual of its row."""
+TAYLOR_LIMIT_SPREADS = 2.5
+"""The limit of form `shared_weights` where classes are trained by rule: long tails pull the minimum of the Taylor loss,
+which grows with the square of a score. In a regression a tail may be what the target follows."""
+SCORE_FACTORS: Mapping[Task, float] = {"logistic": 0.25, "linear": 1.0}
+"""The factor of a score in its residual, by task."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,8 @@ class VerticalLinearSettings:
         _check_choice("protection.kind", self.protection, PROTECTIONS)
         _check_choice("model.name", self.task, TASKS)
         _check_parties(self)
+        factor = SCORE_FACTORS[self.task]
+        object.__setattr__(self, "training", self.training.resolved(factor, len(self.parties)))
         _check_protection(self.protection, str(self.form))
         _check_classes(self)
         for key, said, words in (
@@ -77,6 +86,8 @@ class VerticalLinearSettings:
         if not is_whole(self.key_bits) or self.key_bits < 2048 or self.key_bits % 64:
             refuse_setting("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
         check_training(self.training, str(self.form))
+        if self.task == "linear" and self.training.calibration_rows > 0:
+            refuse_setting("training.calibration_rows", "none for a regression", self.training.calibration_rows)
         if self.form == "shared_weights":
             check_factors(self.training, self.fixed_point.value_bits)
             # An epoch has one batch at least; the number of batches is known once the common rows are found.
@@ -98,12 +109,26 @@ class VerticalLinearSettings:
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
 
     @property
+    def calibration_rows(self) -> int:
+        """Of how many training rows at most the guest learns the scores, to fit its probabilities to labels."""
+        said = self.training.calibration_rows
+        if said != BY_RULE:
+            return said
+        # With an arbiter and one host, a score tells the host's part of it.
+        is_ruled = self.form == "shared_weights" and self.training.mixes_columns and self.task == "logistic"
+        return RULED_CALIBRATION_ROWS if is_ruled else 0
+
+    @property
     def limit_spreads(self) -> float:
         """How many spreads a standardised feature may lie from its mean; 0: no limit."""
         said = self.training.limit_spreads
         if said is not None:
             return said
-        return ARBITER_LIMIT_SPREADS if self.form == "arbiter" and self.training.standardise else 0.0
+        if not self.training.standardise:
+            return 0.0
+        if self.form == "arbiter":
+            return DEFAULT_LIMIT_SPREADS
+        return TAYLOR_LIMIT_SPREADS if self.training.mixes_columns and self.task == "logistic" else 0.0
 
 
 def _check_parties(settings: VerticalLinearSettings) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from hekat.protocol.vertical_linear.columns import Columns, Targets
+from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.steps import model_id_of
@@ -38,7 +39,12 @@ def make_trained_part(
         feature_bits=settings.fixed_point.feature_bits,
         value_bits=settings.fixed_point.value_bits,
         key_bits=settings.key_bits,
-        arrays=arrays,
+        arrays={**arrays, **mixing_array(columns)},
         target_mean=0.0 if targets is None else targets.mean,
         target_spread=1.0 if targets is None else targets.spread,
     )
+
+
+def mixing_array(columns: Columns) -> dict[str, npt.NDArray[Any]]:
+    """The mixing of a party's columns by its name, where they are mixed."""
+    return {} if columns.mixing is None else {MIXING: columns.mixing}

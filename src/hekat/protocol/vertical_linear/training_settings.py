@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import NoReturn
 
 from hekat.errors import JobError
 from hekat.model import make_optimiser
+from hekat.protocol.vertical_linear.mixing import rate_by_rule
 
 OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
     "shared_weights": ("sgd", "momentum"),
@@ -18,6 +19,11 @@ OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
 MAX_SEED = 2**63 - 1
 LEAST_LIMIT_SPREADS = 0.5
 LEAST_FEATURE_BITS = 8
+BY_RULE = -1
+"""The number of rows where no job says it."""
+DEFAULT_BATCH_ROWS, RULED_BATCH_ROWS = 1024, 8192
+RULED_CALIBRATION_ROWS = 2000
+DEFAULT_RATE, RULED_MOMENTUM = 0.1, 0.5
 
 
 @dataclass(frozen=True)
@@ -38,14 +44,18 @@ class FixedPoint:
 class LinearTraining:
     """How the weights move; VerticalLinearSettings checks it with its form.
 
-    `batch_rows` 0 puts all rows into one batch. `limit_spreads` says how many spreads a standardised feature may lie
-    from its mean (0: no limit; None: as `VerticalLinearSettings.limit_spreads` says). `patience`, `min_improvement` and
-    `stop_at_loss` end training early by the losses of epochs (0: off).
+    `learning_rate` 0 means by rule: each party mixes its columns (`mixing`), and the step follows from the number of
+    parties. It is resolved when VerticalLinearSettings is made, which sets `mixes_columns`; optimisers and penalties
+    that the rule does not fit get DEFAULT_RATE. `batch_rows` 0 puts all rows into one batch; BY_RULE becomes
+    RULED_BATCH_ROWS with mixed columns, else DEFAULT_BATCH_ROWS. `limit_spreads` says how many spreads a standardised
+    feature may lie from its mean (0: no limit; None: as `VerticalLinearSettings.limit_spreads` says). `patience`,
+    `min_improvement` and `stop_at_loss` end training early by the losses of epochs (0: off). `calibration_rows` is how
+    many training rows the guest learns the scores of, as `VerticalLinearSettings.calibration_rows` says.
     """
 
     epochs: int = 10
-    batch_rows: int = 1024
-    learning_rate: float = 0.1
+    batch_rows: int = BY_RULE
+    learning_rate: float = 0.0
     optimiser: str = "sgd"
     optimiser_settings: Mapping[str, float] = field(default_factory=dict)
     l1: float = 0.0
@@ -56,6 +66,35 @@ class LinearTraining:
     min_improvement: float = 0.0
     stop_at_loss: float = 0.0
     seed: int = 1
+    mixes_columns: bool = False
+    calibration_rows: int = BY_RULE
+
+    def resolved(self, score_factor: float, party_count: int) -> LinearTraining:
+        """The same with every number that is left to a rule."""
+        training = self
+        if training.learning_rate == 0:
+            is_plain = training.optimiser == "sgd" and not training.optimiser_settings
+            fits = training.optimiser in ("sgd", "momentum") and not training.l1 and not training.l2
+            rate = rate_by_rule(score_factor, party_count) if fits else DEFAULT_RATE
+            training = replace(training, learning_rate=rate, mixes_columns=fits)
+            if fits and is_plain:
+                training = replace(training, optimiser="momentum", optimiser_settings={"momentum": RULED_MOMENTUM})
+        if training.batch_rows == BY_RULE:
+            rows = RULED_BATCH_ROWS if training.mixes_columns else DEFAULT_BATCH_ROWS
+            training = replace(training, batch_rows=rows)
+        return training
+
+    def without_mixing(self) -> LinearTraining:
+        """What a resolved training was in releases before columns were mixed, for runs that such a release began."""
+        is_ruled = dict(self.optimiser_settings) == {"momentum": RULED_MOMENTUM}
+        return replace(
+            self,
+            learning_rate=DEFAULT_RATE,
+            mixes_columns=False,
+            batch_rows=DEFAULT_BATCH_ROWS if self.batch_rows == RULED_BATCH_ROWS else self.batch_rows,
+            optimiser="sgd" if is_ruled else self.optimiser,
+            optimiser_settings={} if is_ruled else self.optimiser_settings,
+        )
 
 
 def check_training(training: LinearTraining, form: str) -> None:
@@ -84,6 +123,7 @@ def check_training(training: LinearTraining, form: str) -> None:
         ("batch_rows", training.batch_rows, 0),
         ("patience", training.patience, 0),
         ("seed", training.seed, 0),
+        ("calibration_rows", training.calibration_rows, BY_RULE),
     ):
         if not is_whole(value) or not least <= value <= MAX_SEED:
             refuse_setting(f"training.{name}", f"a whole number of {least} or more", value)

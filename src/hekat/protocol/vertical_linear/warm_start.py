@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hekat.data import describe_schema_difference
 from hekat.errors import InputError
+from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
@@ -15,9 +16,9 @@ def check_warm_start(
 ) -> None:
     """Raise InputError unless a party may begin a training by `settings` on its `columns` with its `part`.
 
-    Form, parties, task, classes and columns must be the same, classes and columns in the same order. In form
-    `shared_weights`, value_bits must be the same too, as it is the scale of the shares. `begin_anew` opens the cure: it
-    says how training begins without a part.
+    Form, parties, task, classes, columns and whether these are mixed must be the same, classes and columns in the same
+    order. In form `shared_weights`, value_bits must be the same too, as it is the scale of the shares. `begin_anew`
+    opens the cure: it says how training begins without a part.
     """
     for what, expected, got in _compared(part, settings):
         if expected != got:
@@ -34,8 +35,13 @@ def _compared(part: ModelPart, settings: VerticalLinearSettings) -> Iterator[tup
     yield "parties", _name_parties(settings.guest, settings.hosts), _name_parties(part.guest, part.hosts)
     yield "task", str(settings.task), part.task
     yield "classes", _name_classes(settings.classes), _name_classes(part.classes)
+    yield "kind of columns", _name_mixing(settings.training.mixes_columns), _name_mixing(MIXING in part.arrays)
     if part.form == "shared_weights":
         yield "value_bits", str(settings.fixed_point.value_bits), str(part.value_bits)
+
+
+def _name_mixing(is_mixed: bool) -> str:
+    return "mixed by rule (no learning_rate)" if is_mixed else "as they are (with a learning_rate)"
 
 
 def _name_parties(guest: str, hosts: tuple[str, ...]) -> str:
@@ -49,7 +55,7 @@ def _name_classes(classes: tuple[str, ...] | None) -> str:
 
 def _refusal(party: str, what: str, expected: str, got: str, begin_anew: str) -> InputError:
     return InputError(
-        f"a warm start from {'another' if what in ('form', 'task') else 'other'} {what} at {party}",
+        f"a warm start from {'another' if what in ('form', 'task', 'kind of columns') else 'other'} {what} at {party}",
         expected=expected,
         got=f"in the earlier part: {got}",
         cure=f"{begin_anew}, or start from a model of the same {what}",

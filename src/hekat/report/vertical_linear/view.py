@@ -49,6 +49,8 @@ _SETTING_NAMES: Final = {
     "l1": "L1 penalty",
     "l2": "L2 penalty",
     "standardise": "columns standardised, each party its own",
+    "calibration_rows": "training rows, at most, whose scores the guest learns to fit probabilities",
+    "mixed_columns": "columns mixed into hardly correlated ones, each party its own",
     "limit_spreads": "spreads of its mean within which a column is kept",
     "patience": "epochs without gain that end training (0: never)",
     "min_improvement": "least fall of the loss that counts as gain",

@@ -88,9 +88,11 @@ def load_vertical_inputs(
         _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
         for party, table in test_tables.items():
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
-        if test_tables:
-            with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
-                check_test_rows_allowed(site.policy, min(len(table) for table in test_tables.values()))
+    predicted = min((len(table) for table in test_tables.values()), default=0)
+    if tables:
+        predicted += min(settings.calibration_rows, *(len(table) for table in tables.values()))
+        with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
+            check_test_rows_allowed(site.policy, predicted)
     if role is None:
         common = find_common_tables(tables) if needs_ids else tables
         check_enough(common[settings.guest])

@@ -15,7 +15,8 @@ from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import HekatError, StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS
-from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.protocol.vertical_linear.mixing import MIXING
+from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.settings import FORMS, TASKS
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
@@ -24,7 +25,8 @@ from hekat.state.array_file import decode_arrays, encode_arrays
 from hekat.state.file_format import FileFormat, this_release
 
 PARTS_FOLDER = "parts"
-PART_FORMAT = FileFormat("model part", ("0.2.0",))
+# Format 2 may hold a mixing of columns, and a calibration.
+PART_FORMAT = FileFormat("model part", ("0.2.0", "0.2.0"))
 _KIND = "model part"
 _TEXTS = ("party", "guest", "form", "task", "model_id")
 _COUNTS = ("feature_bits", "value_bits", "key_bits")
@@ -158,6 +160,14 @@ def _check_part(part: ModelPart) -> None:
         raise ValueError("a spread that is none")
     if not 0 <= part.limit_spreads < math.inf:
         raise ValueError("a limit that is none")
+    mixing = part.arrays.get(MIXING)
+    if mixing is not None:
+        size = len(part.columns)
+        if mixing.shape not in ((size,), (size + 1, size)) or not np.isfinite(mixing).all():
+            raise ValueError("a mixing of other columns")
+    calibration = part.arrays.get(CALIBRATION)
+    if calibration is not None and not (calibration.dtype == np.float64 and np.isfinite(calibration).all()):
+        raise ValueError("a calibration that is none")
     _check_arrays(part)
 
 
@@ -166,6 +176,8 @@ def _check_arrays(part: ModelPart) -> None:
     if not needed <= part.arrays.keys():
         raise ValueError("other arrays")
     count = 1 if part.classes is None or len(part.classes) == 2 else len(part.classes)
+    if CALIBRATION in part.arrays and part.arrays[CALIBRATION].shape != (count, 2):
+        raise ValueError("a calibration of other classes")
     if part.form == "arbiter":
         if not all(values.dtype == np.float64 and np.isfinite(values).all() for values in part.arrays.values()):
             raise ValueError("weights that are no finite numbers")
@@ -174,7 +186,7 @@ def _check_arrays(part: ModelPart) -> None:
         if INTERCEPT in needed and part.arrays[INTERCEPT].shape != (count,):
             raise ValueError("another intercept")
         return
-    if not all(values.dtype == np.uint64 for values in part.arrays.values()):
+    if not all(values.dtype == np.uint64 for name, values in part.arrays.items() if name not in (MIXING, CALIBRATION)):
         raise ValueError("shares of another kind")
     weights, intercept = part.arrays[MODEL_WEIGHTS], part.arrays[MODEL_INTERCEPT]
     if weights.ndim != 3 or weights.shape[1:] != (count, 2) or intercept.shape[-2:] != (count, 2):

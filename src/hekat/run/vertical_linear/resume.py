@@ -8,6 +8,7 @@ from pathlib import Path
 from hekat.channel import Channel
 from hekat.errors import StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.run.resume_point import ResumePoint, agree_on_point
 from hekat.run.vertical_linear.checkpoint_files import (
     CHECKPOINTS_FOLDER,
@@ -69,6 +70,14 @@ def with_limit(inputs: VerticalInputs, resumed: ResumedPlay) -> VerticalInputs:
     """The job with the limit on values that the resumed run had, if the job leaves it to the release."""
     if resumed.kept is None:
         return inputs
+    return as_begun(inputs, resumed.kept)
+
+
+def as_begun(inputs: VerticalInputs, kept: PartyCheckpoint) -> VerticalInputs:
+    """The job as the release that began the run understood it: its limit on values, and whether columns are mixed."""
     job, settings = inputs.job, inputs.job.settings
-    training = replace(settings.training, limit_spreads=resumed.kept.limit_spreads)
+    training = settings.training
+    if training.mixes_columns and MIXING not in kept.state.arrays:
+        training = training.without_mixing()
+    training = replace(training, limit_spreads=kept.limit_spreads)
     return replace(inputs, job=replace(job, settings=replace(settings, training=training)))

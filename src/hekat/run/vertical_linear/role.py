@@ -226,6 +226,7 @@ class VerticalRole:
             resume_from=None if earlier is None else copy_state(earlier.state),
             start_from=None if context.start is None else context.start.arrays,
             key_pair=context.key_pair,
+            count_calibration=context.count_predictions,
             exactness_check=context.exactness_check,
         )
 

@@ -10,8 +10,8 @@ from hekat.errors import HekatError
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.label_leak.cures import in_shared_weights, say_shared_weights
 from hekat.protocol.vertical_linear.settings import (
-    ARBITER_LIMIT_SPREADS,
     COLUMN_LEAK_ACCEPTED,
+    DEFAULT_LIMIT_SPREADS,
     LEAK_ACCEPTED,
     VerticalLinearSettings,
 )
@@ -69,7 +69,7 @@ class _Search:
         settings = self._limited(self._settings)
         if settings is None or not self.passes(settings):
             return None
-        return f"set training.limit_spreads = {ARBITER_LIMIT_SPREADS:g}"
+        return f"set training.limit_spreads = {DEFAULT_LIMIT_SPREADS:g}"
 
     def fewer_feature_bits(self) -> str | None:
         """The most feature_bits that pass, where fewer bits help at all."""
@@ -88,7 +88,7 @@ class _Search:
         said = [f"set training.batch_rows = 0: all {self._rows} common rows in one batch"]
         limited = self._limited(changed)
         if limited is not None:
-            changed, said = limited, [*said, f"training.limit_spreads = {ARBITER_LIMIT_SPREADS:g}"]
+            changed, said = limited, [*said, f"training.limit_spreads = {DEFAULT_LIMIT_SPREADS:g}"]
         if not self.passes(changed):
             changed = self._with_bits(changed, LEAST_FEATURE_BITS)
             said = [*said, f"fixed_point.feature_bits = {LEAST_FEATURE_BITS}"]
@@ -107,9 +107,9 @@ class _Search:
 
     def _limited(self, settings: VerticalLinearSettings) -> VerticalLinearSettings | None:
         """The job with a limit on values; None where it has one as narrow, or can have none."""
-        if not settings.training.standardise or 0 < settings.limit_spreads <= ARBITER_LIMIT_SPREADS:
+        if not settings.training.standardise or 0 < settings.limit_spreads <= DEFAULT_LIMIT_SPREADS:
             return None
-        return replace(settings, training=replace(settings.training, limit_spreads=ARBITER_LIMIT_SPREADS))
+        return replace(settings, training=replace(settings.training, limit_spreads=DEFAULT_LIMIT_SPREADS))
 
     def _in_batches(self, settings: VerticalLinearSettings, count: int) -> VerticalLinearSettings:
         rows = 0 if count == 1 else -(-self._rows // count)

@@ -35,6 +35,10 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
     }
     if training.optimiser_settings:
         described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]
+    if settings.calibration_rows:
+        described["calibration_rows"] = settings.calibration_rows
+    if training.mixes_columns:
+        described["mixed_columns"] = True
     if settings.limit_spreads:
         described["limit_spreads"] = settings.limit_spreads
     for name in ("patience", "min_improvement", "stop_at_loss"):

@@ -19,7 +19,7 @@ from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capaci
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_columns
+from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_training_columns
 from hekat.protocol.vertical_linear.fixed_point import (
     decode_features,
     encode_features,
@@ -33,7 +33,7 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import WEIGHTS, make_job_optimiser, regularised, residual_of
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.trained_part import make_trained_part
+from hekat.protocol.vertical_linear.trained_part import make_trained_part, mixing_array
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -49,13 +49,20 @@ class LocalTrainer:
     ) -> None:
         training = settings.training
         self.party, self.settings, self.run = party, settings, run
-        self.columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
         self.column_names = table.feature_names
         self.row_count = len(table)
         self.batches = draw_batches(self.row_count, training.batch_rows, training.seed)
+        self.columns = prepare_training_columns(table, settings, self.batches, run.begins_with)
         self.residual = residual_of(settings.task)
         self._integers = encode_features(self.columns.features, settings.fixed_point, party)
         self._floats = decode_features(self._integers, settings.fixed_point)
+        # What mixed columns tell of rows, their owner can unmix: rules on rows look at the columns before that.
+        plain = (
+            encode_features(self.columns.plain, settings.fixed_point, party)
+            if self.columns.mixing is not None
+            else self._integers
+        )
+        self._plain = decode_features(plain, settings.fixed_point)
         self._optimiser = make_job_optimiser(training)
         self._part_bits = 0
         self._begin(start)
@@ -124,12 +131,12 @@ class LocalTrainer:
     @cached_property
     def high_leverage_columns(self) -> tuple[str, ...]:
         """The names of the columns in which, in some batch, one row outweighs the rest."""
-        found = find_high_leverage_columns(self._floats, self.batches)
+        found = find_high_leverage_columns(self._plain, self.batches)
         return tuple(name for name, is_high in zip(self.column_names, found.tolist(), strict=True) if is_high)
 
     def check_column_rows(self) -> None:
         """Raise PolicyError where this host's columns, as the protocol has them, share too few rows of a batch."""
-        check_column_rows(self.party, self._floats, self.batches, self.feature_bits, self.settings)
+        check_column_rows(self.party, self._plain, self.batches, self.feature_bits, self.settings)
 
     @property
     def epochs_done(self) -> int:
@@ -175,7 +182,8 @@ class LocalTrainer:
     def state(self, epochs_done: int, *, finished: bool, losses: tuple[float, ...] = ()) -> PartState:
         """What this party resumes from."""
         optimiser = {f"{OPTIMISER_PREFIX}{name}": values for name, values in self._state.items()}
-        return PartState({**self.parameters, **optimiser}, epochs_done, finished, losses)
+        arrays = {**self.parameters, **optimiser, **mixing_array(self.columns)}
+        return PartState(arrays, epochs_done, finished, losses)
 
     def model_part(self, session_id: bytes, targets: Targets | None = None) -> ModelPart:
         """This party's part of the trained model; `targets` are the guest's."""

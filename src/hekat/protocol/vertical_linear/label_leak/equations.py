@@ -21,8 +21,8 @@ from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.label_leak.cures import ways_out
 from hekat.protocol.vertical_linear.label_leak.leverage import MAX_LEVERAGE
 from hekat.protocol.vertical_linear.settings import (
-    ARBITER_LIMIT_SPREADS,
     COLUMN_LEAK_ACCEPTED,
+    DEFAULT_LIMIT_SPREADS,
     LEAK_ACCEPTED,
     VerticalLinearSettings,
 )
@@ -97,8 +97,8 @@ def check_leverage(count: LeakCount, settings: VerticalLinearSettings, names: Se
     if waived or not count.high_leverage_columns:
         return
     spreads = settings.limit_spreads
-    if settings.training.standardise and not 0 < spreads <= ARBITER_LIMIT_SPREADS:
-        cures = [f"set training.limit_spreads = {ARBITER_LIMIT_SPREADS:g}", *cures]
+    if settings.training.standardise and not 0 < spreads <= DEFAULT_LIMIT_SPREADS:
+        cures = [f"set training.limit_spreads = {DEFAULT_LIMIT_SPREADS:g}", *cures]
     raise PolicyError(
         f"{_say(count.high_leverage_columns, 'column', 'columns')} of {told}",
         expected=f"no row with more than {MAX_LEVERAGE:g} of a column's sum of squares in a batch, about any centre",

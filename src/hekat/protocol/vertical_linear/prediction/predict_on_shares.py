@@ -20,6 +20,7 @@ from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
+from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
@@ -60,6 +61,7 @@ def predict_on_shares(
     scales = Scales(FixedPoint(part.feature_bits, part.value_bits), part.task)
     with run.stopwatch.measure(PLAIN):
         prepared = apply_standardiser(rows.features, part.means, part.spreads, part.limit_spreads)
+        prepared = apply_mixing(prepared, part.arrays.get(MIXING))
         features = encode_own_features(prepared, scales, channel.party)
         weights = np.concatenate([part.arrays[MODEL_INTERCEPT][np.newaxis], part.arrays[MODEL_WEIGHTS]])
     side = OwnSide(

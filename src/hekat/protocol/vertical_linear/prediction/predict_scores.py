@@ -28,8 +28,10 @@ from hekat.data import Table, arrange_columns, check_finite, describe_schema_dif
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.columns import apply_standardiser, limit_values
+from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
+from hekat.protocol.vertical_linear.prediction.calibrated import apply_calibration
 from hekat.protocol.vertical_linear.prediction.masks import from_words, to_words, zero_sum_mask
 from hekat.protocol.vertical_linear.prediction.messages import (
     MaskedScoresMessage,
@@ -81,17 +83,17 @@ def predict_scores(
     run.count_predictions(len(rows))
     _agree(channel, part, len(rows), settings)
     if part.form == "shared_weights":
-        return predict_on_shares(channel, part, rows, settings, run)
+        return apply_calibration(predict_on_shares(channel, part, rows, settings, run), part, settings)
     with run.stopwatch.measure("plain"):
         own = to_words(_own_scores(part, rows), settings.told_bits(part), len(settings.parties))
     if channel.party == settings.summing_party:
-        return _sum_parts(channel, part, own, settings)
+        return apply_calibration(_sum_parts(channel, part, own, settings), part, settings)
     _send_part(channel, part, own, settings)
     if channel.party not in settings.receivers:
         return None
     _note_what_two_learn(channel, settings)
     scores = _checked(channel.receive(settings.summing_party, SCORES_STEP, ScoresMessage).scores, own.shape)
-    return scores
+    return apply_calibration(scores, part, settings)
 
 
 def _check_part(party: str, part: ModelPart, settings: PredictionSettings) -> None:
@@ -151,7 +153,7 @@ def _agree(channel: RecordedChannel, part: ModelPart, row_count: int, settings: 
 
 def _own_scores(part: ModelPart, rows: Table) -> FloatArray:
     """This party's part of every score (rows, K); the guest's carries the intercept and the target's mean."""
-    weights = np.asarray(part.arrays["weights"], dtype=np.float64)
+    weights, offset = _unmixed(np.asarray(part.arrays["weights"], dtype=np.float64), part.arrays.get(MIXING))
     features = rows.features
     if is_dense(features):
         scores = np.asarray(apply_standardiser(features, part.means, part.spreads, part.limit_spreads) @ weights)
@@ -162,9 +164,17 @@ def _own_scores(part: ModelPart, rows: Table) -> FloatArray:
         standardised = (features.data - part.means[places]) / part.spreads[places]
         differences.data = limit_values(standardised, part.limit_spreads) - zeros[places]
         scores = np.asarray(differences @ weights + zeros @ weights, dtype=np.float64)
+    scores = scores + offset
     if part.party == part.guest:
         scores = scores + part.arrays["intercept"] + part.target_mean / part.target_spread
     return scores
+
+
+def _unmixed(weights: FloatArray, mixing: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Weights of the columns before they are mixed, and what they add to every score, from weights of mixed columns."""
+    if mixing is None or mixing.ndim == 1:
+        return weights if mixing is None else weights * mixing[:, np.newaxis], np.zeros(weights.shape[1])
+    return np.asarray(mixing[:-1] @ weights), np.asarray(mixing[-1] @ weights)
 
 
 def _send_part(channel: RecordedChannel, part: ModelPart, own: WordArray, settings: PredictionSettings) -> None:

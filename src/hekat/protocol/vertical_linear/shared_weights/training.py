@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_columns
+from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_training_columns
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, describe_told_loss, told_loss_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
@@ -38,7 +38,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
 from hekat.protocol.vertical_linear.steps import batch_step, epoch_step
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
-from hekat.protocol.vertical_linear.trained_part import make_trained_part
+from hekat.protocol.vertical_linear.trained_part import make_trained_part, mixing_array
 
 SHARING = "sharing"
 WARM_START = b"parts of an earlier model"
@@ -97,7 +97,8 @@ class SharedTraining:
     def state(self, epoch: int, *, finished: bool, losses: tuple[float, ...] = ()) -> PartState:
         """What this party resumes from."""
         sharing = name_sharing(self.channel.session_id, epoch)
-        return PartState({**self.weights.state_arrays(), SHARING: sharing}, epoch, finished, losses)
+        arrays = {**self.weights.state_arrays(), SHARING: sharing, **mixing_array(self.own.columns)}
+        return PartState(arrays, epoch, finished, losses)
 
     def model_part(self, targets: Targets | None) -> ModelPart:
         """This party's part of the trained model."""
@@ -128,7 +129,7 @@ def begin_training(
     """
     scales = Scales(settings.fixed_point, settings.task)
     with run.stopwatch.measure(PLAIN):
-        own = _prepare_own(channel.party, table, settings, scales, targets)
+        own = _prepare_own(channel.party, table, settings, scales, targets, run)
         scales.check(own.row_count, max(len(rows) for rows in own.batches))
         check_last_factors(settings.training, len(own.batches))
     if settings.limit_spreads:
@@ -170,17 +171,17 @@ def _begun_from(run: PartyRun) -> bytes:
 
 
 def _prepare_own(
-    party: str, table: Table, settings: VerticalLinearSettings, scales: Scales, targets: Targets | None
+    party: str, table: Table, settings: VerticalLinearSettings, scales: Scales, targets: Targets | None, run: PartyRun
 ) -> OwnColumns:
-    training = settings.training
-    columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
+    batches = draw_batches(len(table), settings.training.batch_rows, settings.training.seed)
+    columns = prepare_training_columns(table, settings, batches, run.begins_with)
     return OwnColumns(
         party=party,
         column_names=table.feature_names,
         columns=columns,
         integers=encode_own_features(columns.features, scales, party),
         targets=None if targets is None else encode_targets(targets, scales, party),
-        batches=draw_batches(len(table), training.batch_rows, training.seed),
+        batches=batches,
     )
 
 

@@ -1,0 +1,82 @@
+"""Probabilities fitted to labels: the fit is the best one, and what the guest learns for it stands in its ledger."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
+
+from hekat.errors import InputError, JobError
+from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression
+from hekat.protocol.vertical_linear.calibration import fit_sigmoid
+from hekat.protocol.vertical_linear.model_part import CALIBRATION
+
+
+def test_the_fit_has_the_least_log_loss() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=500) * 0.2 + 0.1
+    labels = rng.random(500) < 1 / (1 + np.exp(-(9.0 * scores - 1.0)))
+    slope, offset = fit_sigmoid(scores, labels)
+    exact = LogisticRegression(C=np.inf, max_iter=10_000, tol=1e-10).fit(scores[:, np.newaxis], labels)
+    assert slope == pytest.approx(exact.coef_[0, 0], rel=0.05)
+    assert offset == pytest.approx(exact.intercept_[0], abs=0.05)
+
+
+@pytest.mark.parametrize("scores", [np.array([-1.0, -0.5, 0.5, 1.0]), np.zeros(4)])
+def test_rows_that_are_told_apart_and_equal_scores_have_a_finite_fit(scores) -> None:
+    found = fit_sigmoid(scores, np.array([False, False, True, True]))
+    assert np.isfinite(found).all()
+    assert found[0] >= 0
+
+
+def test_scores_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(InputError, match="scores are no numbers"):
+        fit_sigmoid(np.array([np.nan, 1.0]), np.array([True, False]))
+
+
+@pytest.fixture(scope="module")
+def tumours():
+    X, y = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(1).permutation(len(y))
+    return X[order], y[order]
+
+
+def test_probabilities_by_default_are_fitted_to_labels(tumours, paillier_keys) -> None:
+    """What is left to scikit-learn's log-loss is the Taylor loss's: the sigmoids of its scores are far from it."""
+    X, y = tumours
+    keys = {"clinic": paillier_keys[2048][0], "laboratory": paillier_keys[2048][-1]}
+    columns = {"clinic": slice(0, 15), "laboratory": slice(15, 30)}
+    model = VerticalLogisticRegression(columns=columns, keys=keys, key_bits=2048).fit(X[:380], y[:380])
+    scaler = StandardScaler().fit(X[:380])
+    peer = LogisticRegression(max_iter=1000).fit(scaler.transform(X[:380]), y[:380])
+    found, expected = model.predict_proba(X[380:]), peer.predict_proba(scaler.transform(X[380:]))
+    assert log_loss(y[380:], found) < log_loss(y[380:], expected) + 0.05
+    assert np.mean(found.argmax(axis=1) == y[380:]) > np.mean(expected.argmax(axis=1) == y[380:]) - 0.03
+    assert CALIBRATION in model.parts_["clinic"].arrays
+    assert CALIBRATION not in model.parts_["laboratory"].arrays
+    told = [note.what for note in model.ledgers_["clinic"].notes]
+    assert any("learns the scores of 380 training rows, to 2^-12, to fit probabilities" in text for text in told)
+    raw = VerticalLogisticRegression(columns=columns, keys=keys, key_bits=2048, calibration_rows=0)
+    assert log_loss(y[380:], raw.fit(X[:380], y[:380]).predict_proba(X[380:])) > log_loss(y[380:], expected) + 0.1
+
+
+def test_several_receivers_have_the_same_scores(tumours, paillier_keys) -> None:
+    """The others do not know the calibration: what a host receives and what the guest then has are alike."""
+    X, y = tumours
+    keys = {"clinic": paillier_keys[2048][0], "laboratory": paillier_keys[2048][-1]}
+    columns = {"clinic": slice(0, 3), "laboratory": slice(3, 6)}
+    model = VerticalLogisticRegression(columns=columns, keys=keys, key_bits=2048, epochs=2).fit(X[:100], y[:100])
+    alone = model.decision_function(X[100:120])
+    both = model.set_params(receivers=("clinic", "laboratory")).decision_function(X[100:120])
+    slope, offset = model.parts_["clinic"].arrays[CALIBRATION][0]
+    assert np.allclose(alone, slope * both + offset, atol=slope * 2.0**-10)
+
+
+def test_a_regression_has_no_calibration() -> None:
+    X = np.random.default_rng(1).normal(size=(40, 4))
+    model = VerticalLinearRegression(columns={"a": slice(0, 2), "b": slice(2, 4)}, calibration_rows=10)
+    with pytest.raises(JobError, match="calibration_rows"):
+        model.fit(X, X @ [1.0, 2.0, 3.0, 4.0])
