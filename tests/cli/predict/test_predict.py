@@ -157,10 +157,20 @@ def test_other_separators(name: str, separator: str, options: list[str], call, f
     check_written(folder / "answers.csv", has_id=True)
 
 
-def test_decimal_commas_and_cures_that_fit_a_command_line(call, folder: Path) -> None:
+def test_how_a_file_is_written_is_seen_and_told(call, folder: Path) -> None:
     write_rows(folder / "new.csv", separator=";")
     (folder / "new.csv").write_text((folder / "new.csv").read_text().replace(".", ","))
-    code, _, err = call("--data", "new.csv")
+    named = ["--id", "patient", "--label", "ill", "--out", "answers.csv"]
+    code, out, err = call("--data", "new.csv", *named)
+    assert (code, err) == (0, "")
+    assert "; read with semicolons between cells, decimal commas" in out
+    check_written(folder / "answers.csv", has_id=True)
+
+
+def test_what_the_command_says_of_a_file_is_not_guessed_over(call, folder: Path) -> None:
+    write_rows(folder / "new.csv", separator=";")
+    (folder / "new.csv").write_text((folder / "new.csv").read_text().replace(".", ","))
+    code, _, err = call("--data", "new.csv", "--separator", "comma")
     assert code == 2
     assert "not separated by commas" in err
     assert "--separator, --decimal" in err.splitlines()[-1]

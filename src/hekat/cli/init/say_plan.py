@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hekat.data.profile.table_profile import TableProfile
-from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.job.new.column_plan import ColumnPlan
 from hekat.job.new.table_plan import LabelPlan, TablePlan
 
@@ -32,14 +31,7 @@ def say_label(label: LabelPlan) -> str:
 
 def describe_table(table: TableProfile) -> str:
     """How much was read of a table, and how it is written."""
-    dialect, usual = table.dialect, CsvDialect()
-    parts = [f"all {table.rows:,} rows", f"{len(table.columns)} columns"]
-    if dialect.separator != usual.separator:
-        parts.append(f"{dialect.separator_name} between cells")
-    if dialect.decimal != usual.decimal:
-        parts.append("decimal commas")
-    if dialect.encoding != usual.encoding:
-        parts.append(dialect.encoding)
+    parts = [f"all {table.rows:,} rows", f"{len(table.columns)} columns", *table.dialect.in_words]
     return f"{table.name}: {', '.join(parts)}"
 
 

@@ -14,6 +14,9 @@ from hekat.cli.names_option import names_option
 from hekat.cli.new_file import check_is_free, write_new
 from hekat.cli.predict.vertical_linear import holds_parts, predict_vertical
 from hekat.cli.printable import printable
+from hekat.data import CsvDialect
+from hekat.data.profile.csv_form import find_dialect
+from hekat.data.profile.table_profile import profile_csv
 from hekat.errors import InputError, StateError
 from hekat.job.data_source import DataSource
 from hekat.job.site_file import Site, load_site
@@ -60,9 +63,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--separator",
         choices=[*sorted(_SEPARATORS), *_SEPARATORS.values()],
         metavar="SEPARATOR",
-        help="of a .csv file: comma, semicolon, tab, bar, or the character itself (default: comma; .tsv: tab)",
+        help="of a .csv file: comma, semicolon, tab, bar, or the character itself (default: as the file shows)",
     )
-    parser.add_argument("--decimal", choices=(".", ","), help="of a .csv file (default: .)")
+    parser.add_argument("--decimal", choices=(".", ","), help="of a .csv file (default: as the file shows)")
     parser.add_argument("--out", "--output", type=Path, metavar="FILE.csv", help="the new file for the predictions")
     parser.add_argument(
         "--receivers",
@@ -100,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         raise
     if options.out is not None:
         write_new(options.out, predictions.to_csv(), force=options.force)
-    _show(options, trained, predictions)
+    _show(options, trained, source, predictions)
     return 0
 
 
@@ -142,8 +145,7 @@ def _find_rows(options: argparse.Namespace, trained: TrainedModel, site: Site | 
     elif options.label or options.id or options.ignore:
         _refuse("--label, --id and --ignore name columns of a table", "a .csv, .tsv or .parquet file", path.suffix)
     if kind == "csv":
-        separator = options.separator or ("tab" if path.suffix.lower() == ".tsv" else "comma")
-        given |= {"separator": _SEPARATORS.get(separator, separator), "decimal": options.decimal or "."}
+        given |= _dialect_options(options, path)
     elif options.separator or options.decimal:
         _refuse("--separator and --decimal belong to .csv files", "a .csv or .tsv file", path.suffix)
     if kind == "libsvm":
@@ -151,7 +153,19 @@ def _find_rows(options: argparse.Namespace, trained: TrainedModel, site: Site | 
     return DataSource(str(kind), given), Path()
 
 
-def _show(options: argparse.Namespace, trained: TrainedModel, predictions: Predictions) -> None:
+def _dialect_options(options: argparse.Namespace, path: Path) -> dict[str, str]:
+    """How a CSV file is written: as the command says; where it says nothing, as the file itself shows."""
+    if options.separator or options.decimal:
+        separator = options.separator or ("tab" if path.suffix.lower() == ".tsv" else "comma")
+        return {"separator": _SEPARATORS.get(separator, separator), "decimal": options.decimal or "."}
+    dialect = find_dialect(path)
+    if dialect.separator != CsvDialect().separator:
+        # Decimal commas stand beside other separators; what is written with each is seen in the whole file alone.
+        dialect = profile_csv(path).dialect
+    return {"separator": dialect.separator, "decimal": dialect.decimal, "encoding": dialect.encoding}
+
+
+def _show(options: argparse.Namespace, trained: TrainedModel, rows: DataSource, predictions: Predictions) -> None:
     summary: dict[str, Any] = {
         "model": trained.name,
         "rows": len(predictions),
@@ -166,6 +180,8 @@ def _show(options: argparse.Namespace, trained: TrainedModel, predictions: Predi
         return
     console = Console()
     lines = [f"{len(predictions)} rows predicted with model {trained.name}"]
+    if options.data is not None and rows.kind == "csv" and (form := CsvDialect.of_options(rows.options).in_words):
+        lines[0] += f"; read with {', '.join(form)}"
     if predictions.classes is not None:
         lines.append("predicted: " + ", ".join(f"{name} {count}" for name, count in summary["predicted"].items()))
     if predictions.ignored:

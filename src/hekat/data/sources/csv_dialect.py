@@ -86,6 +86,17 @@ class CsvDialect:
     def separator_name(self) -> str:
         return _SEPARATOR_NAMES[self.separator]
 
+    @property
+    def in_words(self) -> tuple[str, ...]:
+        """Where it differs from the usual dialect, for people to read."""
+        usual = CsvDialect()
+        parts = (
+            (self.separator != usual.separator, f"{self.separator_name} between cells"),
+            (self.decimal != usual.decimal, "decimal commas"),
+            (self.encoding != usual.encoding, self.encoding),
+        )
+        return tuple(words for differs, words in parts if differs)
+
     def is_missing(self, cell: str) -> bool:
         """Whether a cell counts as empty.
 
