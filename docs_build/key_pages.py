@@ -36,6 +36,8 @@ _SITE_TABLES = {
     "party.NAME.": ("[party.NAME]", "What this machine keeps for one party."),
     "data.csv.": ("CSV files", "`[party.NAME.data.NAME]`; `[common_data.NAME]` for rows that all parties measure on."),
     "data.parquet.": ("Parquet files", ""),
+    "data.sql.": ("Databases", ""),
+    "data.excel.": ("Excel files", ""),
     "data.libsvm.": ("libsvm files", ""),
     "data.npz.": ("NumPy archives", ""),
     "data.npy.": ("NumPy arrays", ""),

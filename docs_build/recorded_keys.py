@@ -182,6 +182,8 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
 _SOURCES = {
     "csv": 'path = "a.csv"',
     "parquet": 'path = "a.parquet"',
+    "sql": 'url = "sqlite:///a.db"',
+    "excel": 'path = "a.xlsx"',
     "libsvm": 'path = "a.libsvm"\ncolumns = 3',
     "npz": 'path = "a.npz"',
     "npy": 'features = "a.npy"',

@@ -11,7 +11,7 @@ from hekat.errors import InputError
 from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression, find_common_rows
 from hekat.estimator.party_tables import read_parties
 
-pandas = pytest.importorskip("pandas", reason="needs pandas")
+pandas = pytest.importorskip("pandas", reason="needs hekat[dev]")
 
 PLAIN = {"arbiter": "notary", "protection": "none", "batch_rows": 0, "epochs": 30, "learning_rate": 1.0} | {
     "label_leak_accepted": "hosts may learn labels",

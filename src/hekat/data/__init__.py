@@ -23,11 +23,14 @@ from hekat.data.load_ids import load_ids
 from hekat.data.sources.csv_dialect import DECIMALS, SEPARATORS, CsvDialect
 from hekat.data.sources.csv_file import load_csv
 from hekat.data.sources.dataframe import FrameColumns, is_dataframe, read_dataframe, table_from_dataframe
+from hekat.data.sources.excel_file import load_excel
 from hekat.data.sources.libsvm_file import load_libsvm
+from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.npy_file import load_npy
 from hekat.data.sources.npz_file import load_npz
 from hekat.data.sources.parquet_file import load_parquet
 from hekat.data.sources.python_source import load_python
+from hekat.data.sources.sql_source import SqlSource, load_sql
 from hekat.data.split import hold_out_rows
 from hekat.data.table import Table
 
@@ -42,6 +45,8 @@ __all__ = [
     "FrameColumns",
     "IdKind",
     "Ids",
+    "NamedColumns",
+    "SqlSource",
     "Table",
     "arrange_columns",
     "check_all_used",
@@ -61,12 +66,14 @@ __all__ = [
     "is_dataframe",
     "is_dense",
     "load_csv",
+    "load_excel",
     "load_ids",
     "load_libsvm",
     "load_npy",
     "load_npz",
     "load_parquet",
     "load_python",
+    "load_sql",
     "load_table",
     "load_vertical_table",
     "make_ids",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,14 @@ from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.labels import encode_labels
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.data.sources.csv_file import csv_column_names, load_csv
+from hekat.data.sources.excel_file import excel_column_names, load_excel
 from hekat.data.sources.libsvm_file import load_libsvm
+from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.npy_file import load_npy
 from hekat.data.sources.npz_file import load_npz
 from hekat.data.sources.parquet_file import load_parquet, parquet_column_names
 from hekat.data.sources.python_source import load_python
+from hekat.data.sources.sql_source import SqlSource, load_sql, sql_column_names
 from hekat.data.table import Table
 from hekat.errors import InputError
 
@@ -184,6 +187,10 @@ def named_columns(kind: str, options: Mapping[str, Any], folder: Path) -> tuple[
     """
     if kind == "csv":
         return csv_column_names(folder / options["path"], CsvDialect.of_options(options))
+    if kind == "excel":
+        return excel_column_names(folder / options["path"], options.get("sheet"))
+    if kind == "sql":
+        return sql_column_names(SqlSource.of_options(options, folder))
     return parquet_column_names(folder / options["path"]) if kind == "parquet" else None
 
 
@@ -207,6 +214,29 @@ def _parquet(options: Mapping[str, Any], folder: Path, name: str, form: TableFor
     chosen = _chosen(options)
     return load_parquet(
         path, **chosen, columns=form.columns, sparse=form.sparse, digest_rows=form.digest_rows, name=name
+    )
+
+
+def _excel(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
+    return load_excel(
+        folder / options["path"],
+        NamedColumns.of_options(options),
+        sheet=options.get("sheet"),
+        columns=form.columns,
+        sparse=form.sparse,
+        digest_rows=form.digest_rows,
+        name=name,
+    )
+
+
+def _sql(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
+    return load_sql(
+        SqlSource.of_options(options, folder),
+        NamedColumns.of_options(options),
+        columns=form.columns,
+        sparse=form.sparse,
+        digest_rows=form.digest_rows,
+        name=name,
     )
 
 
@@ -235,12 +265,23 @@ def _npy(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -
 
 
 def _python(options: Mapping[str, Any], folder: Path, name: str, form: TableForm) -> Table:
-    table = load_python(options["function"], folder, options.get("arguments"), name=name)
-    return encode_table(table, form.columns, sparse=form.sparse, digest_rows=form.digest_rows)
+    return load_python(
+        options["function"],
+        folder,
+        options.get("arguments"),
+        options=NamedColumns.of_options(options),
+        columns=form.columns,
+        sparse=form.sparse,
+        digest_rows=form.digest_rows,
+        name=name,
+    )
 
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {"label": options.get("label"), "id": options.get("id"), "ignore": tuple(options.get("ignore") or ())}
+    named = NamedColumns.of_options(options)
+    said = {field.name: getattr(named, field.name) for field in fields(named)}
+    del said["missing"]  # a matter of how a CSV file is written
+    return said
 
 
 def _beside(options: Mapping[str, Any], folder: Path, key: str) -> Path | None:
@@ -250,6 +291,8 @@ def _beside(options: Mapping[str, Any], folder: Path, key: str) -> Path | None:
 _LOADERS: dict[str, Loader] = {
     "csv": _csv,
     "parquet": _parquet,
+    "sql": _sql,
+    "excel": _excel,
     "libsvm": _libsvm,
     "npz": _npz,
     "npy": _npy,

@@ -11,10 +11,13 @@ from hekat.data.ids import Ids
 from hekat.data.load import check_kind
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.data.sources.csv_file import load_csv_ids
+from hekat.data.sources.excel_file import load_excel_ids
+from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.npy_file import load_npy_ids
 from hekat.data.sources.npz_file import load_npz_ids
 from hekat.data.sources.parquet_file import load_parquet_ids
 from hekat.data.sources.python_source import load_python_ids
+from hekat.data.sources.sql_source import SqlSource, load_sql_ids
 from hekat.errors import InputError
 
 
@@ -58,6 +61,15 @@ def _parquet(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
     return load_parquet_ids(folder / options["path"], id=_required(options, "id", name), name=name)
 
 
+def _excel(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    id = _required(options, "id", name)
+    return load_excel_ids(folder / options["path"], id=id, sheet=options.get("sheet"), name=name)
+
+
+def _sql(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
+    return load_sql_ids(SqlSource.of_options(options, folder), id=_required(options, "id", name), name=name)
+
+
 def _npz(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
     return load_npz_ids(folder / options["path"], name=name)
 
@@ -67,7 +79,8 @@ def _npy(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
 
 
 def _python(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
-    return load_python_ids(options["function"], folder, options.get("arguments"), name=name)
+    given = NamedColumns.of_options(options)
+    return load_python_ids(options["function"], folder, options.get("arguments"), options=given, name=name)
 
 
 def _libsvm(options: Mapping[str, Any], folder: Path, name: str) -> Ids:
@@ -87,6 +100,8 @@ def _no_ids(name: str, got: str) -> InputError:
 _LOADERS: dict[str, Callable[[Mapping[str, Any], Path, str], Ids]] = {
     "csv": _csv,
     "parquet": _parquet,
+    "sql": _sql,
+    "excel": _excel,
     "libsvm": _libsvm,
     "npz": _npz,
     "npy": _npy,

@@ -45,7 +45,8 @@ def read_source(section: Section) -> DataSource:
 
 def _csv(section: Section) -> dict[str, Any]:
     return {
-        **_columns_by_name(section),
+        "path": section.take("path", str),
+        **_named_columns(section),
         "separator": section.take_choice("separator", SEPARATORS),
         "decimal": section.take_choice("decimal", DECIMALS),
         "encoding": section.take("encoding", str, "utf-8"),
@@ -53,12 +54,38 @@ def _csv(section: Section) -> dict[str, Any]:
     }
 
 
-def _columns_by_name(section: Section) -> dict[str, Any]:
+def _parquet(section: Section) -> dict[str, Any]:
+    return {"path": section.take("path", str), **_named_columns(section)}
+
+
+def _excel(section: Section) -> dict[str, Any]:
     return {
         "path": section.take("path", str),
+        "sheet": section.take_optional("sheet", str),
+        **_named_columns(section),
+        "missing": section.take_optional_texts("missing") or (),
+    }
+
+
+def _sql(section: Section) -> dict[str, Any]:
+    return {
+        "url": section.take_optional("url", str),
+        "url_variable": section.take_optional("url_variable", str),
+        "table": section.take_optional("table", str),
+        "query": section.take_optional("query", str),
+        **_named_columns(section),
+        "missing": section.take_optional_texts("missing") or (),
+    }
+
+
+def _named_columns(section: Section) -> dict[str, Any]:
+    return {
         "label": section.take_optional("label", str),
         "id": section.take_optional_text_or_texts("id"),
         "ignore": section.take_optional_texts("ignore") or (),
+        "columns": section.take_optional_texts("columns"),
+        "dates": section.take_optional_texts("dates") or (),
+        "date_format": section.take_optional("date_format", str),
     }
 
 
@@ -85,14 +112,20 @@ def _npy(section: Section) -> dict[str, Any]:
 
 
 def _python(section: Section) -> dict[str, Any]:
-    return {"function": section.take("function", str), "arguments": section.take("arguments", dict, {})}
+    return {
+        "function": section.take("function", str),
+        "arguments": section.take("arguments", dict, {}),
+        **_named_columns(section),
+    }
 
 
 # Their columns' names can be read without a row; what other kinds hold is the site's own array or function.
-_WITH_HEADER = ("csv", "parquet")
+_WITH_HEADER = ("csv", "parquet", "sql", "excel")
 _OPTIONS: Mapping[str, Callable[[Section], dict[str, Any]]] = {
     "csv": _csv,
-    "parquet": _columns_by_name,
+    "parquet": _parquet,
+    "sql": _sql,
+    "excel": _excel,
     "libsvm": _libsvm,
     "npz": _npz,
     "npy": _npy,

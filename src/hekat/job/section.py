@@ -69,6 +69,12 @@ class Section:
         self._known.append(key)
         return self.take(key, kind) if key in self._values else None
 
+    def take_optional_lines(self, key: str) -> str | None:
+        """A text of one or several lines, as one line; None where absent."""
+        if isinstance(self._values.get(key), str):
+            self._values[key] = " ".join(self._values[key].split())
+        return self.take_optional(key, str)
+
     def take_texts(self, key: str) -> tuple[str, ...]:
         """A required list of texts."""
         return _all_texts(self.take(key, list), self._name(key))

@@ -370,5 +370,5 @@ def test_non_finite_rows_of_other_sources_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="csv or parquet or libsvm or npz or npy or python"):
-        load_table("excel", {}, tmp_path, name="n", classes=None)
+    with pytest.raises(InputError, match="csv or parquet or sql or excel or libsvm or npz or npy or python"):
+        load_table("word", {}, tmp_path, name="n", classes=None)

@@ -23,8 +23,16 @@ from hekat.job.site_file import Site, load_site
 from hekat.run.horizontal.predict import Predictions, find_named_source, predict, rebuild_model
 from hekat.run.horizontal.trained_model import MODEL_FILE, TrainedModel, load_trained_model
 
-_KINDS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".npz": "npz", ".libsvm": "libsvm", ".svm": "libsvm"}
-_TABULAR = ("csv", "parquet")
+_KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "excel",
+    ".npz": "npz",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+}
+_TABULAR = ("csv", "parquet", "excel")
 _WITH_DATA = (
     "with --data it is said on the command line: --label, --id, --ignore, --separator, --decimal; "
     "for anything else name the file in a site file: --site, --source"
@@ -44,7 +52,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("model", type=Path, help="a run's folder, or a model.npz")
     rows = parser.add_mutually_exclusive_group(required=True)
-    rows.add_argument("--data", type=Path, metavar="FILE", help="rows in a .csv, .tsv, .parquet, .npz or .libsvm file")
+    rows.add_argument(
+        "--data", type=Path, metavar="FILE", help="rows in a .csv, .tsv, .parquet, .xlsx, .npz or .libsvm file"
+    )
     rows.add_argument("--source", metavar="NAME", help="rows under a name of the site file (with --site)")
     parser.add_argument("--site", type=Path, help="a site file: named data, code of models")
     parser.add_argument(
@@ -58,7 +68,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="COLUMN",
         help="with --data: the column with the true values, to show metrics; it is no feature",
     )
-    parser.add_argument("--ignore", metavar="COLUMN", action="append", default=[], help="with --data; repeatable")
+    parser.add_argument(
+        "--ignore",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="with --data, a column or a pattern with *; repeatable",
+    )
     parser.add_argument(
         "--separator",
         choices=[*sorted(_SEPARATORS), *_SEPARATORS.values()],
@@ -143,7 +159,9 @@ def _find_rows(options: argparse.Namespace, trained: TrainedModel, site: Site | 
     if kind in _TABULAR:
         given |= {"label": options.label, "id": options.id, "ignore": tuple(options.ignore)}
     elif options.label or options.id or options.ignore:
-        _refuse("--label, --id and --ignore name columns of a table", "a .csv, .tsv or .parquet file", path.suffix)
+        _refuse(
+            "--label, --id and --ignore name columns of a table", "a .csv, .tsv, .parquet or .xlsx file", path.suffix
+        )
     if kind == "csv":
         given |= _dialect_options(options, path)
     elif options.separator or options.decimal:

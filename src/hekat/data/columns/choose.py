@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +35,25 @@ def check_names_differ(path: Path | str, names: Sequence[str], *, place: str, em
 
 
 def choose_columns(
-    path: Path | str, names: Sequence[str], *, label: str | None, id: str | Sequence[str] | None, ignore: Sequence[str]
+    path: Path | str,
+    names: Sequence[str],
+    *,
+    label: str | None,
+    id: str | Sequence[str] | None,
+    ignore: Sequence[str],
+    only: Sequence[str] | None = None,
 ) -> ChosenColumns:
-    """The choice that the site file's options make among `names`. Raises InputError with the name that was meant."""
+    """The choice that the site file's options make among `names`. Raises InputError with the name that was meant.
+
+    `only` (the option `columns`) are the columns that may be features, None for all. In it and in `ignore` a name may
+    be a pattern, where `*` stands for any characters; a pattern passes over the label and ids.
+    """
     ids = id_column_names(id)
     taken: dict[str, str] = {}
     there = set(names)
-    for role, name in [("label", label), *(("id", name) for name in ids), *(("ignore", name) for name in ignore)]:
+    apart = {label, *ids}
+    left_out = [one for one in fitting_names(path, "ignore", ignore, names) if one not in apart or one in ignore]
+    for role, name in [("label", label), *(("id", name) for name in ids), *(("ignore", name) for name in left_out)]:
         if name is None:
             continue
         if name not in there:
@@ -53,7 +66,8 @@ def choose_columns(
                 got=f"{before} and {role}",
                 cure="remove it from one of them in the site file",
             )
-    features = tuple(name for name in names if name not in taken)
+    wanted = there if only is None else set(fitting_names(path, "columns", only, names))
+    features = tuple(name for name in names if name not in taken and name in wanted)
     if not features:
         raise InputError(
             f"{path} has no feature columns",
@@ -63,6 +77,26 @@ def choose_columns(
             "part in training",
         )
     return ChosenColumns(features, label, ids)
+
+
+def fitting_names(path: Path | str, option: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The `names` that the names and patterns of an option mean, each once.
+
+    Raises InputError for a pattern that no name fits, and for a name that is not there; one under ignore is kept.
+    """
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        if "*" not in pattern or pattern in names:
+            if option != "ignore" and pattern not in names:
+                raise _no_such_column(path, option, pattern, names)
+            found[pattern] = None
+            continue
+        fits = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+        fitting = [name for name in names if fits.fullmatch(name)]
+        if not fitting:
+            raise _no_such_column(path, option, pattern, names)
+        found |= dict.fromkeys(fitting)
+    return list(found)
 
 
 def choose_id_columns(path: Path | str, names: Sequence[str], id: str | Sequence[str]) -> ChosenColumns:

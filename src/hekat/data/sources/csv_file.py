@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hekat.data.columns.choose import ChosenColumns, check_names_differ, choose_columns, choose_id_columns
+from hekat.data.columns.choose import ChosenColumns, check_names_differ, choose_id_columns
 from hekat.data.columns.encode import encode_columns
 from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.ids import Ids
 from hekat.data.raw_table import RawTable
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.data.sources.csv_rows import CsvRows
+from hekat.data.sources.date_texts import read_date_texts
+from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
@@ -25,6 +27,9 @@ def load_csv(
     label: str | None = None,
     id: str | Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    dates: Sequence[str] = (),
+    date_format: str | None = None,
     dialect: CsvDialect | None = None,
     columns: ColumnSpecs | None = None,
     sparse: bool = False,
@@ -39,7 +44,10 @@ def load_csv(
         path: The file.
         label: The column of labels; None for a table without.
         id: The column or columns of ids.
-        ignore: Columns to leave out.
+        ignore: Columns to leave out, by name or by a pattern with `*`.
+        only: The only columns that are features, by name or by a pattern; None for all others.
+        dates: Columns of dates, which become days since 1970-01-01.
+        date_format: How they are written, as strptime takes it; None for ISO 8601.
         dialect: How the file is written.
         columns: How columns become features; columns that it does not describe hold numbers.
         sparse: Hold the rows as a scipy.sparse.csr_array.
@@ -62,11 +70,13 @@ def load_csv(
                [40. , 72. ]])
     """
     dialect, columns, name = dialect or CsvDialect(), columns or ColumnSpecs(), name or str(path)
+    options = NamedColumns(label, id, tuple(ignore), None if only is None else tuple(only), tuple(dates))
 
     def choose(names: Sequence[str]) -> ChosenColumns:
-        return choose_columns(path, names, label=label, id=id, ignore=ignore)
+        return options.choose(path, names)
 
-    return encode_columns(_read(path, dialect, choose, columns, name), columns, sparse=sparse, digest_rows=digest_rows)
+    raw = read_date_texts(_read(path, dialect, choose, columns, name, options.dates), options.dates, date_format)
+    return encode_columns(raw, columns, sparse=sparse, digest_rows=digest_rows)
 
 
 def load_csv_ids(
@@ -94,9 +104,10 @@ def _read(
     choose: Callable[[Sequence[str]], ChosenColumns],
     columns: ColumnSpecs,
     name: str,
+    dates: Sequence[str] = (),
 ) -> RawTable:
     """The columns that `choose` picks among the header's names; what holds a text beside empty cells is texts."""
-    texts: set[str] = set()
+    texts = set(dates)
     while True:
         with opened_csv(path, dialect) as (names, records):
             chosen = choose(names)

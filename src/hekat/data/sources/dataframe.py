@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data.columns.choose import choose_columns
+from hekat.data.columns.choose import choose_id_columns
 from hekat.data.columns.encode import encode_columns
 from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.ids import Ids, make_ids
 from hekat.data.raw_table import RawColumn, RawTable
+from hekat.data.sources.date_texts import read_date_texts
+from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.object_columns import (
     MAX_WHOLE,
     ColumnReading,
@@ -101,7 +103,7 @@ def read_dataframe(
     """
     named = _series_by_name(frame, name)
     wanted = tuple(named) if only is None else only
-    columns = {one: _read(named[one], f"{name}: column {one!r}", one in dates) for one in wanted}
+    columns = {one: _read(named[one], ColumnReading(f"{name}: column {one!r}", is_date=one in dates)) for one in wanted}
     return FrameColumns(columns, len(frame), _index_of(frame))
 
 
@@ -142,16 +144,41 @@ def table_from_dataframe(
         >>> table_from_dataframe(pyarrow.table({"age": [61, 40], "sick": ["yes", "no"]}), label="sick").labels
         array(['yes', 'no'], dtype='<U3')
     """
+    given = NamedColumns(label, id, tuple(ignore), dates=tuple(dates))
+    return load_dataframe(frame, given, columns=columns, sparse=sparse, digest_rows=digest_rows, name=name)
+
+
+def load_dataframe(
+    frame: Any,
+    options: NamedColumns,
+    *,
+    columns: ColumnSpecs | None = None,
+    sparse: bool = False,
+    digest_rows: bool = False,
+    name: str = "table",
+) -> Table:
+    """The table of a data frame under all options of a site file. Raises InputError as `table_from_dataframe`."""
     named = _series_by_name(frame, name)
-    chosen = choose_columns(name, tuple(named), label=label, id=id, ignore=ignore)
+    chosen = options.choose(name, tuple(named))
+    readings = {
+        one: ColumnReading(f"{name}: column {one!r}", options.missing, one in options.dates) for one in chosen.features
+    }
     raw = RawTable(
         name=name,
-        columns=read_dataframe(frame, name, only=chosen.features, dates=dates).columns,
+        columns={one: _read(named[one], reading) for one, reading in readings.items()},
         row_count=len(frame),
         labels=None if chosen.label is None else _labels(named[chosen.label], f"{name}: column {chosen.label!r}"),
         ids=_ids({one: named[one] for one in chosen.ids}, name) if chosen.ids else None,
     )
+    raw = read_date_texts(raw, options.dates, options.date_format)
     return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
+
+
+def dataframe_ids(frame: Any, id: str | Sequence[str] | None, name: str) -> Ids | None:
+    """The columns of ids alone, None where none is named. Raises InputError as `table_from_dataframe`."""
+    named = _series_by_name(frame, name)
+    names = choose_id_columns(name, tuple(named), id).ids if id else ()
+    return _ids({one: named[one] for one in names}, name) if names else None
 
 
 def _series_by_name(frame: Any, name: str) -> dict[str, Any]:
@@ -180,21 +207,21 @@ def _series_by_name(frame: Any, name: str) -> dict[str, Any]:
     return series
 
 
-def _read(series: Any, what: str, is_date: bool) -> RawColumn:
+def _read(series: Any, reading: ColumnReading) -> RawColumn:
     import narwhals as nw
 
     kind = series.dtype
     if kind in (nw.Date, nw.Datetime):
-        if not is_date:
-            refuse_dates(what)
+        if not reading.is_date:
+            refuse_dates(reading.what)
         return _days(series)
     if kind.is_numeric() or kind == nw.Boolean:
         if kind.is_integer() and not series.is_null().all() and max(-int(series.min()), int(series.max())) > MAX_WHOLE:
-            refuse_large_whole(what)
+            refuse_large_whole(reading.what)
         return np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
     if kind in (nw.Categorical, nw.Enum):
         series = series.cast(nw.String)
-    return read_column(_objects(series), ColumnReading(what, is_date=is_date))
+    return read_column(_objects(series), reading)
 
 
 def _days(series: Any) -> npt.NDArray[np.float64]:

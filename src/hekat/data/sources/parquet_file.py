@@ -1,4 +1,4 @@
-"""Reads a table from a Parquet file (extra hekat[parquet]): columns of numbers, truth values and texts."""
+"""Reads a table from a Parquet file (extra hekat[parquet]): columns of numbers, truth values, texts and dates."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data.columns.choose import check_names_differ, choose_columns, choose_id_columns
+from hekat.data.columns.choose import check_names_differ, choose_id_columns
 from hekat.data.columns.encode import encode_columns
 from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.ids import Ids, make_ids
 from hekat.data.raw_table import RawColumn, RawTable, TextColumn
+from hekat.data.sources.date_texts import read_date_texts
+from hekat.data.sources.named_columns import NamedColumns
+from hekat.data.sources.object_columns import MAX_WHOLE, refuse_dates, refuse_large_whole
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
 
-# Whole numbers up to here are float64 numbers without loss; larger ones are mostly ids.
-_MAX_WHOLE = 2**53
+_MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 def load_parquet(
@@ -29,6 +31,9 @@ def load_parquet(
     label: str | None = None,
     id: str | Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    dates: Sequence[str] = (),
+    date_format: str | None = None,
     columns: ColumnSpecs | None = None,
     sparse: bool = False,
     digest_rows: bool = False,
@@ -40,7 +45,10 @@ def load_parquet(
         path: The file.
         label: The column of labels; None for a table without.
         id: The column or columns of ids.
-        ignore: Columns to leave out.
+        ignore: Columns to leave out, by name or by a pattern with `*`.
+        only: The only columns that are features, by name or by a pattern; None for all others.
+        dates: Columns of dates, which become days since 1970-01-01.
+        date_format: How texts of dates are written, as strptime takes it; None for ISO 8601.
         columns: How columns become features; columns that it does not describe hold numbers.
         sparse: Hold the rows as a scipy.sparse.csr_array.
         digest_rows: Keep a digest of the rows.
@@ -63,11 +71,12 @@ def load_parquet(
         ('age',)
     """
     arrow = _import_pyarrow()
+    options = NamedColumns(label, id, tuple(ignore), None if only is None else tuple(only), tuple(dates))
     with _opened(path, arrow) as file:
-        chosen = choose_columns(path, file.schema_arrow.names, label=label, id=id, ignore=ignore)
+        chosen = options.choose(path, file.schema_arrow.names)
         wanted = [one for one in (*chosen.features, chosen.label, *chosen.ids) if one is not None]
         read = file.read(columns=wanted)
-    reader = _Reader(path, arrow)
+    reader = _Reader(path, arrow, options.dates)
     name = name or str(path)
     raw = RawTable(
         name=name,
@@ -76,6 +85,7 @@ def load_parquet(
         labels=None if label is None else reader.labels(label, read.column(label)),
         ids=reader.ids(chosen.ids, read, name) if chosen.ids else None,
     )
+    raw = read_date_texts(raw, options.dates, date_format)
     return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
 
 
@@ -119,6 +129,7 @@ class _Arrow:
         self.ParquetFile = pyarrow.parquet.ParquetFile
         self.Error = pyarrow.ArrowException
         self.float64 = pyarrow.float64()
+        self.microseconds = pyarrow.timestamp("us")
 
 
 def _import_pyarrow() -> _Arrow:
@@ -136,11 +147,13 @@ def _import_pyarrow() -> _Arrow:
 class _Reader:
     """Turns columns of Arrow into raw columns, labels and ids."""
 
-    def __init__(self, path: Path, arrow: _Arrow) -> None:
-        self._path, self._arrow = path, arrow
+    def __init__(self, path: Path, arrow: _Arrow, dates: Sequence[str] = ()) -> None:
+        self._path, self._arrow, self._dates = path, arrow, dates
 
     def feature(self, name: str, column: Any) -> RawColumn:
-        """Numbers and truth values as float64 with NaN for null, texts as codes."""
+        """Numbers and truth values as float64 with NaN for null, texts as codes, dates as days since 1970-01-01."""
+        if self._arrow.types.is_date(column.type) or self._arrow.types.is_timestamp(column.type):
+            return self._days(name, column)
         if self._is_text(column.type):
             coded = self._dictionary(column)
             codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -150,6 +163,13 @@ class _Reader:
                 codes = np.where(np.isin(codes, empty), -1, codes)
             return TextColumn(codes, tuple(text or "" for text in texts))
         return self._numbers(name, column)
+
+    def _days(self, name: str, column: Any) -> npt.NDArray[np.float64]:
+        if name not in self._dates:
+            refuse_dates(f"{self._path}: column {name!r}")
+        stamps = column.cast(self._arrow.microseconds)  # of a zone, the moment in UTC
+        days = stamps.cast("int64").to_numpy(zero_copy_only=False) / _MICROSECONDS_PER_DAY
+        return np.where(stamps.is_null().to_numpy(zero_copy_only=False), np.nan, days)
 
     def labels(self, name: str, column: Any) -> npt.NDArray[Any]:
         """Texts, or numbers; none may be null."""
@@ -187,13 +207,8 @@ class _Reader:
 
     def _check_whole(self, name: str, column: Any) -> None:
         extremes = self._arrow.compute.min_max(column).as_py()
-        if any(value is not None and abs(value) > _MAX_WHOLE for value in extremes.values()):
-            raise InputError(
-                f"{self._path}: column {name!r} holds whole numbers that float64 cannot",
-                expected="magnitudes up to 2^53",
-                got="a larger one",
-                cure="name the column under id or ignore in the site file, or change its unit",
-            )
+        if any(value is not None and abs(value) > MAX_WHOLE for value in extremes.values()):
+            refuse_large_whole(f"{self._path}: column {name!r}")
 
     def _check_no_nulls(self, name: str, column: Any, role: str) -> None:
         if column.null_count:

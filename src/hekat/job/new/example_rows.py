@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import csv
 import io
+import sqlite3
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import InputError
-from hekat.job.new.new_job import EXAMPLE_COLUMNS, EXAMPLE_MODULE, NewJob
+from hekat.job.new.new_job import EXAMPLE_COLUMNS, EXAMPLE_MODULE, EXAMPLE_TABLE, NewJob
 
 ROWS_OF_A_PARTY = 60
 ROWS_OF_THE_TEST = 200
@@ -103,7 +104,43 @@ def _write_npz(rows: Rows, label: str) -> bytes:
     return buffer.getvalue()
 
 
-_WRITERS = {"csv": _write_csv, "parquet": _write_parquet, "npz": _write_npz}
+def _write_sql(rows: Rows, label: str) -> bytes:
+    """A database of SQLite."""
+    names = ", ".join(f'"{name}"' for name in (*EXAMPLE_COLUMNS, label.replace('"', '""')))
+    with sqlite3.connect(":memory:") as database:
+        database.execute(f"CREATE TABLE {EXAMPLE_TABLE} ({names})")
+        lines = [(*values, answer) for values, answer in zip(rows[0].tolist(), rows[1].tolist(), strict=True)]
+        database.executemany(f"INSERT INTO {EXAMPLE_TABLE} VALUES ({', '.join('?' * len(lines[0]))})", lines)  # noqa: S608  # the table's name is our own
+        database.commit()
+        return database.serialize()
+
+
+def _write_excel(rows: Rows, label: str) -> bytes:
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(
+            "Excel files cannot be written here",
+            expected="the package openpyxl",
+            got="none",
+            cure="pip install 'hekat[excel]'",
+        ) from None
+    book = openpyxl.Workbook()
+    book.active.append([*EXAMPLE_COLUMNS, label])
+    for values, answer in zip(rows[0].tolist(), rows[1].tolist(), strict=True):
+        book.active.append([*values, answer])
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+_WRITERS = {
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+    "npz": _write_npz,
+    "sql": _write_sql,
+    "excel": _write_excel,
+}
 
 
 def _module_text(job: NewJob) -> str:

@@ -10,7 +10,15 @@ from hekat.toml_text import toml_key
 
 _ID = "the column that names a person, in the same writing at all parties; several: a list"
 _PATH = "a header of column names, then a row for each person"
-_DEFAULTS = {"ignore": [], "deny_columns": [], "separator": ",", "decimal": ".", "encoding": "utf-8", "missing": []}
+_DEFAULTS = {
+    "ignore": [],
+    "dates": [],
+    "deny_columns": [],
+    "separator": ",",
+    "decimal": ".",
+    "encoding": "utf-8",
+    "missing": [],
+}
 _COMMENTS = {**COMMENTS, "path": _PATH, "id": _ID, "label": COMMENTS["label"] + "; the guest alone has one"}
 
 

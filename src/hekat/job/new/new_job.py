@@ -13,9 +13,18 @@ from hekat.protocol.secure_sum.settings import check_parties
 MODELS = ("logistic", "mlp", "linear", "torch")
 DATA_KINDS = SOURCE_KINDS
 PROTECTIONS = ("lattice", "paillier")
-ENDINGS = {"csv": "csv", "parquet": "parquet", "libsvm": "svm", "npz": "npz", "npy": "npy"}
+ENDINGS = {
+    "csv": "csv",
+    "parquet": "parquet",
+    "sql": "db",
+    "excel": "xlsx",
+    "libsvm": "svm",
+    "npz": "npz",
+    "npy": "npy",
+}
 # Kinds whose columns have names, including the label's.
-NAMED_KINDS = ("csv", "parquet")
+NAMED_KINDS = ("csv", "parquet", "sql", "excel")
+EXAMPLE_TABLE = "visits"
 EXAMPLE_MODULE, EXAMPLE_COLUMNS = "example_rows", ("age", "dose", "days")
 NET_MODULE, NET_NAME = "my_net", "my-net"
 
@@ -85,6 +94,8 @@ class NewJob:
         path = self.path_of(who)
         if self.sources:
             return self.sources.get(who) or {**self.sources[self.parties[0]], "path": path}
+        if self.data_kind == "sql":
+            return {"url": f"sqlite:///{path}", "table": EXAMPLE_TABLE, "label": self.label}
         if self.data_kind == "npy":
             return {"features": path, "labels": self.labels_path_of(who)}
         if self.data_kind == "libsvm":

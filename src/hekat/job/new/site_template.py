@@ -11,7 +11,7 @@ from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import SITE_FORMAT, SiteMachine
 from hekat.toml_text import toml_key
 
-_LABEL, _IGNORE = "the column to be predicted", "columns that are left out: names, numbers of records"
+_LABEL, _IGNORE = "the column to be predicted", 'columns that are left out: names, numbers of records, "tmp_*"'
 COMMENTS: Mapping[str, str] = {
     "label": _LABEL,
     "ignore": _IGNORE,
@@ -23,29 +23,52 @@ COMMENTS: Mapping[str, str] = {
     "decimal": '"." or ","',
     "encoding": "of the file's text",
     "missing": "texts that stand for an empty cell, such as NA; the job says what fills it",
-    "columns": "how many there are, so that all parties have as many",
+    "columns": 'the only columns that are features, such as "lab_*"; unless said, all others',
+    "dates": "columns of dates, which become days since 1970-01-01",
+    "date_format": "how texts of dates are written; unless said, as 2024-02-29",
+    "sheet": "the name of the sheet; unless said, the first",
+    "url": "of the database, without a password: sqlite:///FILE, postgresql+psycopg://USER@HOST/NAME",
+    "url_variable": "instead of url: the environment variable that holds it, password and all",
+    "table": "in the database: TABLE or SCHEMA.TABLE",
+    "query": "instead of table: a SELECT",
     "zero_based": "true: the first column is 0, not 1",
-    "function": "module:function beside this file; returns (features, labels, column names)",
+    "function": "module:function beside this file; returns a data frame or (features, labels, column names)",
     "arguments": "what the function is called with",
 }
 _PATHS = {
     "csv": "a header of column names, then a row of numbers for each record",
     "parquet": "columns of numbers, and of texts where the job says so",
+    "excel": "an .xlsx file: a row of column names, then a row for each record",
     "libsvm": "a line for each record: label, then column:value",
     "npz": "numpy.savez(path, features=..., labels=..., feature_names=...)",
 }
-_NAMED: Mapping[str, Any] = {"ignore": [], "deny_columns": []}
+_NAMED: Mapping[str, Any] = {"ignore": [], "dates": [], "deny_columns": []}
+_NAMED_EXAMPLES: Mapping[str, Any] = {
+    "id": "record",
+    "columns": ["age", "lab_*"],
+    "date_format": "%d.%m.%Y",
+    "allow_columns": ["age", "dose"],
+}
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "csv": {**_NAMED, "separator": ",", "decimal": ".", "encoding": "utf-8", "missing": []},
     "parquet": _NAMED,
+    "sql": {**_NAMED, "missing": []},
+    "excel": {**_NAMED, "missing": []},
     "libsvm": {"zero_based": False},
     "npz": {},
     "npy": {},
-    "python": {"arguments": {}},
+    "python": {"arguments": {}, "ignore": [], "dates": []},
 }
 _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
-    "csv": {"id": "record", "allow_columns": ["age", "dose"]},
-    "parquet": {"id": "record", "allow_columns": ["age", "dose"]},
+    "csv": _NAMED_EXAMPLES,
+    "parquet": _NAMED_EXAMPLES,
+    "sql": {
+        "url_variable": "VISITS_URL",
+        "query": "SELECT age, outcome FROM visits ORDER BY record",
+        **_NAMED_EXAMPLES,
+    },
+    "excel": {"sheet": "visits", **_NAMED_EXAMPLES},
+    "python": {"label": "outcome", "id": "record", "columns": ["age", "lab_*"], "date_format": "%d.%m.%Y"},
     "npz": {"labels": "labels.npy"},
     "npy": {"ids": "ids.npy"},
 }
@@ -112,6 +135,11 @@ def _source(job: NewJob, who: str, *, brief: bool = False) -> list[str]:
     comments = {**COMMENTS, "path": _PATHS.get(kind, "")}
     if kind == "npy":
         comments |= {"features": "numpy.save(path, features)", "labels": "numpy.save(path, labels)"}
+    if kind == "libsvm":
+        comments["columns"] = "how many there are, so that all parties have as many"
+    if kind == "python":
+        named = ("label", "id", "ignore", "columns", "dates", "date_format")
+        comments |= {key: f"of a data frame: {comments[key]}" for key in named}
     if kind == "npz":
         comments["labels"] = "a file of its own for labels, where the .npz holds none"
     lines = [chosen("source", kind, ", ".join(f'"{name}"' for name in DATA_KINDS))]
