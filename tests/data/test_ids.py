@@ -200,7 +200,7 @@ def test_ids_alone(
         ("python", {"function": "d:without"}, "returns no ids"),
         ("python", {"function": "d:with_none"}, "returns no ids"),
         ("python", {"function": "d:nothing"}, "returns no ids"),
-        ("excel", {}, "no such kind of source"),
+        ("word", {}, "no such kind of source"),
     ],
 )
 def test_sources_without_ids(kind: str, options: dict[str, Any], message: str, folder: Path) -> None:

@@ -154,7 +154,7 @@ def test_an_index_of_several_levels_and_ids_without_a_frame_are_refused() -> Non
 
 
 def test_polars_frames_meet_by_the_id_column() -> None:
-    polars = pytest.importorskip("polars", reason="needs polars")
+    polars = pytest.importorskip("polars", reason="needs hekat[dev]")
     bank, insurer, y = people()
     tables = {
         "bank": polars.DataFrame(bank.to_dict("list")),

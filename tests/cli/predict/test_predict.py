@@ -323,7 +323,7 @@ def test_refusals_write_nothing_and_show_no_value(name: str, call, folder: Path)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--data", "new.xlsx"], "ending that says nothing"),
+        (["--data", "new.docx"], "ending that says nothing"),
         (["--data", "none.csv"], "is not there"),
         (["--source", "patients"], "no site file"),
         (["--site", "site.toml", "--source", "patients"], "no data called 'patients' for all parties"),
