@@ -55,6 +55,7 @@ _ON_ONE_MACHINE = (
 )
 _IN_PROCESSES = "every role ran in a process of its own"
 _RECORDS_WITH_RUN = "one machine plays all roles"
+_ON_DATA = re.compile(r"\bcolumns? .*: (look (at|for)|no model learns)")
 # What ids are, where nothing about them is odd.
 _PLAIN_IDS = re.compile(r"(.*: )?ids are [^;]*")
 
@@ -83,6 +84,11 @@ def brief_table(results: Sequence[Mapping[str, Any]], note: str) -> Table | None
         for result in _fewer_alone(results, names[0])
     ]
     return Table("", ("", *(describe_metric(name).title for name in names)), tuple(rows), note)
+
+
+def data_warnings(caveats: Iterable[str]) -> tuple[str, ...]:
+    """The caveats on cells and columns that a model learns nothing good from: nobody may miss them."""
+    return tuple(caveat for caveat in caveats if _ON_DATA.search(caveat))
 
 
 def unusual_caveats(caveats: Iterable[str], *, told: Iterable[str] = ()) -> tuple[str, ...]:

@@ -224,3 +224,12 @@ def test_an_arbiter_keeps_its_key(firms, paillier_keys) -> None:
     firms.write_site(more="[party.auditor]\npaillier_key = 'auditor.paillier'\n")
     firms.write_job("[protection]\nkey_bits = 2048\nform = 'arbiter'\n" + firms.WAIVER, arbiter='"auditor"')
     assert list(firms.load_inputs().key_pairs) == ["auditor"]
+
+
+def test_a_cell_far_from_all_others_is_noted_for_the_tables_owner(firms) -> None:
+    firms.write_table("insurer", change=lambda rows: [[*rows[0][:1], -1e9, *rows[0][2:]], *rows[1:]])
+    firms.write_job()
+    tables = firms.load_inputs().tables
+    (note,) = [note for note in tables["insurer"].notes if "look at" in note]
+    assert note.startswith("column 'claims': row 1 lies")
+    assert not any("look at" in note for note in tables["bank"].notes)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hekat.channel.departure import FailureElsewhereError
-from hekat.errors import BoundError, ChannelError, HekatError, PartyLostError, PartyStoppedError, ProtocolError
+from hekat.errors import (
+    BoundError,
+    ChannelError,
+    DivergedError,
+    HekatError,
+    PartyLostError,
+    PartyStoppedError,
+    ProtocolError,
+)
 
 
 def trace_to_origin(error: PartyStoppedError, dropouts: Sequence[PartyLostError], aggregator: str) -> PartyStoppedError:
@@ -15,10 +23,11 @@ def trace_to_origin(error: PartyStoppedError, dropouts: Sequence[PartyLostError]
     on, and for sums that do not open.
     """
     before = [dropout for dropout in dropouts if not dropout.after_stop]
-    if not before or error.party != aggregator or not _is_raised(error.__cause__, ProtocolError):
+    if not before or error.party != aggregator or not _is_raised(error.__cause__, ProtocolError, DivergedError):
         return error
     last = before[-1]
-    if last.__cause__ is None or _is_raised(last.__cause__, BoundError, ChannelError, ProtocolError):
+    is_told = _is_raised(last.__cause__, BoundError, ChannelError, ProtocolError)
+    if last.__cause__ is None or (is_told and not _is_raised(last.__cause__, DivergedError)):
         return error
     stop = PartyStoppedError(last.what, party=last.party, step=last.step, saved=error.saved)
     stop.__cause__ = last.__cause__

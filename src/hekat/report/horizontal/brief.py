@@ -9,6 +9,7 @@ from typing import Any
 from hekat.report.brief import (
     Brief,
     brief_table,
+    data_warnings,
     place_sentence,
     short_key_warning,
     unusual_caveats,
@@ -58,10 +59,11 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
         _clipped(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
         training_warning(summary),
+        *data_warnings(summary["notes"]),
         *(sentence for sentence in sample_sentences(summary) if sentence.startswith("Rounds with fewer")),
         *not_compared,
     )
-    caveats = unusual_caveats(left)
+    caveats = unusual_caveats(left, told=data_warnings(left))
     return Brief(_table(summary), facts, tuple(warning for warning in warnings if warning), caveats)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from hekat.report.brief import (
     Brief,
     brief_table,
+    data_warnings,
     place_sentence,
     sent_sentence,
     short_key_warning,
@@ -46,12 +47,13 @@ def vertical_brief(summary: Mapping[str, Any]) -> Brief:
         training_rows_warning(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
         training_warning(summary),
+        *data_warnings(summary["notes"]),
     )
     return Brief(
         brief_table(summary["results"], note),
         facts,
         tuple(warning for warning in warnings if warning),
-        unusual_caveats(summary["notes"], told=_told(summary["notes"])),
+        unusual_caveats(summary["notes"], told=[*_told(summary["notes"]), *data_warnings(summary["notes"])]),
     )
 
 

@@ -14,6 +14,7 @@ from hekat.channel import PartyKey
 from hekat.data import Table, arrange_columns, check_has_labels, check_same_schema, has_one_class, load_table
 from hekat.data.columns.findings import load_together
 from hekat.data.columns.moments import largest_magnitudes
+from hekat.data.far_cells import with_notes_on_cells
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
@@ -226,7 +227,7 @@ def check_magnitudes(table: Table, most: float) -> None:
 
 
 def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: bool = True) -> Table:
-    return load_table(
+    table = load_table(
         source.kind,
         source.options,
         site.folder,
@@ -238,6 +239,7 @@ def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: 
         # Release records recognise jobs on the same rows by it.
         digest_rows=for_training and job.settings.protection == "lattice",
     )
+    return with_notes_on_cells(table) if for_training else table
 
 
 def _arrange(table: Table, first: Table) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,7 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.horizontal.training.standardise import ColumnFindings
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
@@ -92,6 +93,7 @@ class HorizontalRole:
         self._packing: Packing | None = None
         self._members: tuple[str, ...] | None = None
         self._not_compared: tuple[str, ...] = ()
+        self._columns = ColumnFindings()
         self._seconds = 0.0
 
     def play(self, channel: Channel) -> TrainingState | None:
@@ -125,6 +127,8 @@ class HorizontalRole:
             packing=self._packing,
             members=self._members,
             not_compared=self._not_compared,
+            constant_columns=self._column_names(self._columns.constant),
+            dominated_columns=self._column_names(self._columns.dominated),
             keeps_older_committee=older,
             records_with_run=state is not None and state.with_run,
             other_sums_accepted=context.other_sums_accepted,
@@ -148,6 +152,10 @@ class HorizontalRole:
             return None
         largest = max(float(np.abs(values).max(initial=0.0)) for values in state.parameters.values())
         return largest if math.isfinite(largest) else sys.float_info.max
+
+    def _column_names(self, columns: Sequence[int]) -> tuple[str, ...]:
+        table = self._context.table
+        return () if table is None else tuple(table.feature_names[column] for column in columns)
 
     def _is_in_round(self, number: int) -> bool:
         samples = Participation(self._context.settings.sums, self._context.job.digest)
@@ -199,6 +207,7 @@ class HorizontalRole:
             save_own=lambda own: context.observer.save_own(context.role, own),
             own=context.own_state,
             on_compared=self._note_missing,
+            on_columns=self._note_columns,
             model=None if made is None else made.model,
             model_code="" if made is None else made.code,
         )
@@ -220,6 +229,9 @@ class HorizontalRole:
         self._records.append(record)
         self._metrics.append(metrics)
         self._context.observer.note_round(record, state, metrics)
+
+    def _note_columns(self, found: ColumnFindings) -> None:
+        self._columns = found
 
     def _note_missing(self, missing: tuple[str, ...]) -> None:
         self._not_compared = missing

@@ -9,6 +9,7 @@ from pathlib import Path
 from hekat.channel import PartyKey
 from hekat.data import ColumnSpecs, Table
 from hekat.data.columns.settle import settle_fills
+from hekat.data.far_cells import with_notes_on_cells
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
@@ -80,6 +81,7 @@ def load_vertical_inputs(
         # A rule that refuses all rows would refuse any part of them.
         check_magnitudes(table, MAX_MAGNITUDE)
         prepare_columns(table, standardise=False)
+    tables = {party: with_notes_on_cells(table) for party, table in tables.items()}
     if settings.guest in tables:
         prepare_targets(tables[settings.guest], settings)
     test_tables: dict[str, Table] = {}

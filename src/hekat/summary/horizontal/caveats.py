@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
@@ -21,6 +21,8 @@ from hekat.summary.test_rows import caveats_on_test_rows
 
 # With fewer held-out rows than that for each party, sums over them are said to be small.
 FEW_ROWS_PER_PARTY = 20
+# A caveat names at most so many columns.
+MOST_NAMED = 5
 
 
 def list_caveats(
@@ -48,6 +50,7 @@ def list_caveats(
     caveats += _what_operators_allowed(run)
     caveats += _what_samples_tell(settings)
     caveats += _what_was_done_to_rows(job, run, test_table)
+    caveats += _what_sums_tell_of_columns(run)
     caveats += _what_metrics_are_of(test_table)
     caveats += _what_validation_tells(run)
     caveats += _what_was_compared(run, compares_plain=compares_plain, compares_bits=compares_bits)
@@ -94,6 +97,28 @@ def _what_was_done_to_rows(job: Job, run: FinishedRun, test_table: TableFacts | 
             yield f"{name}: all rows are of one class"
     if job.sparse and job.settings.training.standardise:
         yield "sparse rows are scaled by the spread of each column and not centred, so that zeros stay zeros"
+
+
+def _what_sums_tell_of_columns(run: FinishedRun) -> Iterator[str]:
+    found = run.finisher
+    if found is None:
+        return
+    if found.constant_columns:
+        yield (
+            f"{_name_columns(found.constant_columns)} one value in every row of all parties: no model learns from "
+            "that; name such columns under ignore"
+        )
+    if found.dominated_columns:
+        yield (
+            f"{_name_columns(found.dominated_columns)} a fifth or more of its variance in a single row, over all "
+            "parties: look for a cell of another unit or a slip of the pen; each site's own notes name its cells"
+        )
+
+
+def _name_columns(columns: Sequence[str]) -> str:
+    more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
+    names = f"{', '.join(map(repr, columns[:MOST_NAMED]))}{more}"
+    return f"columns {names} each hold" if len(columns) > 1 else f"column {names} holds"
 
 
 def _what_metrics_are_of(test_table: TableFacts | None) -> Iterator[str]:

@@ -11,7 +11,13 @@ from scipy import sparse
 from hekat.data import Table
 from hekat.errors import InputError
 from hekat.protocol.horizontal.settings import TrainingSettings
-from hekat.protocol.horizontal.training.standardise import Standardiser, _Ranges, _spread_of, fit_standardiser
+from hekat.protocol.horizontal.training.standardise import (
+    ColumnFindings,
+    Standardiser,
+    _Ranges,
+    _spread_of,
+    fit_standardiser,
+)
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.secure_sum.update_codec import UpdateCodec
@@ -166,3 +172,37 @@ def test_without_standardising_features_pass_as_they_are(rehearse, tables_of, se
     found = rehearse(settings_of(training=replace(STILL, standardise=False)), tables).run().standardiser
     assert np.array_equal(found.apply(tables["a"].features), tables["a"].features)
     assert isinstance(found, Standardiser)
+
+
+def findings_of(features) -> ColumnFindings:
+    found: list[ColumnFindings] = []
+    fit_standardiser(Alone(), features, weight_max=100_000, on_columns=found.append)
+    return found[0]
+
+
+def test_the_same_sums_tell_of_columns_of_one_value_and_of_one_row() -> None:
+    rng = np.random.default_rng(8)
+    good, slip, constant = rng.normal(3, 2, 400), rng.normal(3, 2, 400), np.full(400, 7.25)
+    slip[11] = -1e12
+    tail = rng.lognormal(8, 1.5, 400)
+    rare = (np.arange(400) == 5).astype(float)
+    found = findings_of(np.column_stack([good, slip, constant, tail, rare]))
+    assert found == ColumnFindings(constant=(2,), dominated=(1,))
+    assert findings_of(good[:, None]) == ColumnFindings()
+    assert findings_of(sparse.csr_array(np.diag([5.0] + [1.0] * 99)[:, :1])) == ColumnFindings()
+
+
+@pytest.mark.parametrize("rows", [60, 5_000])
+def test_a_row_that_is_said_to_dominate_makes_up_a_fifth_at_least(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    for size in np.geomspace(2, 1e6, 25):
+        column = rng.normal(size=rows)
+        column[0] = size
+        share = (column - column.mean())[0] ** 2 / (column.var() * rows)
+        is_found = bool(findings_of(column[:, None]).dominated)
+        assert not is_found or share >= 0.2
+        assert is_found or share < 0.95
+
+
+def test_few_rows_are_not_judged() -> None:
+    assert findings_of(np.array([[1.0], [2.0], [9e9]])) == ColumnFindings()

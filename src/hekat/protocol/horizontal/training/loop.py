@@ -30,7 +30,7 @@ from hekat.protocol.horizontal.training.line_search import LineSearchStep, Round
 from hekat.protocol.horizontal.training.local_training import local_update
 from hekat.protocol.horizontal.training.make_step import curvature_factor, make_step
 from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
-from hekat.protocol.horizontal.training.standardise import Standardiser, fit_standardiser
+from hekat.protocol.horizontal.training.standardise import ColumnFindings, Standardiser, fit_standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import Validation, ValidationState, hold_out
 from hekat.protocol.secure_sum.aggregation import (
@@ -114,7 +114,8 @@ class TrainingState:
 class LocalRun:
     """What a training loop needs besides settings and data; the callbacks never see another party's values.
 
-    `on_compared` gets the parties with which the final model could not be compared.
+    `on_compared` gets the parties with which the final model could not be compared; `on_columns` what the sums of
+    standardising tell of columns.
     `save_own` receives what this party alone carries on, once the round's sum holds its update and before this party
     saves the round: another one may have saved it by then, and none the next one. `own` belongs to the round named in
     `resume_from`.
@@ -126,6 +127,7 @@ class LocalRun:
     resume_from: TrainingState | None = None
     save_own: Callable[[OwnState], None] = lambda own: None
     on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
+    on_columns: Callable[[ColumnFindings], None] = lambda found: None
     own: OwnState | None = None
     digest_key: bytes = field(default=b"", repr=False)
     model: Model | None = None
@@ -202,7 +204,9 @@ class _Trainer:
         standardiser = Standardiser(np.zeros(column_count), np.ones(column_count), fill)
         if self._settings.training.standardise:
             features = fill_in(table.features, fill)
-            fitted = fit_standardiser(self._aggregation, features, self._settings.weight_max)
+            fitted = fit_standardiser(
+                self._aggregation, features, self._settings.weight_max, on_columns=self._run.on_columns
+            )
             standardiser = replace(fitted, fill=fill)
         parameters = self._model.init(self._settings.model.seed)
         if isinstance(self._step, LineSearchStep):

@@ -6,6 +6,7 @@ used: subtracting a mean would leave no zeros, so sparse rows are scaled and not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,9 @@ MEAN_RESOLUTION_PER_PARTY = 2.0**-30
 # 32-bit slots leave 2^-31 of it uncertain, and twice that by the mean that it is taken around.
 LEAST_VARIANCE = 2.0**-28
 LEAST_VARIANCE_PER_PARTY = 2.0**-29
+DOMINATED_SHARE = 0.2
+# In fewer rows one of them may well make up a fifth of the variance.
+LEAST_ROWS_TO_JUDGE = 50
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,16 @@ class Standardiser:
 
 
 @dataclass(frozen=True)
+class ColumnFindings:
+    """What the same sums tell of columns, by their numbers: `constant` ones hold one value in every row of all parties;
+    in a `dominated` one a single row makes up DOMINATED_SHARE of the variance over all rows, or more.
+    """
+
+    constant: tuple[int, ...] = ()
+    dominated: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class _Ranges:
     """What the first sum tells: each column's largest power of two, and how many rows and parties there are."""
 
@@ -80,8 +94,14 @@ class _Ranges:
     party_count: int
 
 
-def fit_standardiser(aggregation: Aggregation, features: Features, weight_max: int) -> Standardiser:
-    """Agree on a Standardiser with all parties.
+def fit_standardiser(
+    aggregation: Aggregation,
+    features: Features,
+    weight_max: int,
+    *,
+    on_columns: Callable[[ColumnFindings], None] = lambda found: None,
+) -> Standardiser:
+    """Agree on a Standardiser with all parties; `on_columns` gets what the same sums tell of columns.
 
     1. how many parties have each power of two as their largest magnitude of a column, and all rows (counters);
     2. the weighted mean of each column, scaled to [-1, 1] by the largest of those powers;
@@ -117,6 +137,9 @@ def fit_standardiser(aggregation: Aggregation, features: Features, weight_max: i
     moments = aggregation.weighted_mean(deviations).mean
     variance = moments["square"] - moments["offset"] ** 2
     spread = _spread_of(variance, deviation_scale, ranges) * unit
+    constant = np.flatnonzero(spread == 0)
+    dominated = _find_dominated(variance, spread, ranges) if is_dense(features) else ()
+    on_columns(ColumnFindings(tuple(constant.tolist()), dominated))
     mean = rough + moments["offset"] * unit if is_dense(features) else np.zeros(unit.size)
     return Standardiser(mean, np.where(spread == 0, 1.0, spread))
 
@@ -130,6 +153,18 @@ def _spread_of(variance: FloatArray, deviation_scale: FloatArray, ranges: _Range
     least = min(resolution, 0.25 / ranges.row_count)
     spread: FloatArray = np.sqrt(np.where(unresolved, np.maximum(variance, least), variance))
     return np.where(constant, 0.0, spread)
+
+
+def _find_dominated(variance: FloatArray, spread: FloatArray, ranges: _Ranges) -> tuple[int, ...]:
+    """Columns in which the farthest row makes up DOMINATED_SHARE of the variance at least.
+
+    That row lies at half the deviation scale or more, so its square is 0.25 of the units of `variance`, which is a mean
+    over all rows. Columns of magnitudes up to 1 are left out: in the column of a rare category one row does that too.
+    """
+    if ranges.row_count < LEAST_ROWS_TO_JUDGE:
+        return ()
+    is_dominated = ranges.row_count * np.maximum(variance, 0.0) * DOMINATED_SHARE <= 0.25
+    return tuple(np.flatnonzero(is_dominated & (ranges.scale > 1.0) & (spread > 0)).tolist())
 
 
 def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: int) -> _Ranges:

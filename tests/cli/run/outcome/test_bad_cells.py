@@ -1,0 +1,35 @@
+"""Cells and columns that a model learns nothing good from are told of, by each table's owner and by encrypted sums."""
+
+from __future__ import annotations
+
+from hekat.report import load_summary
+
+
+def test_a_slip_of_the_pen_and_a_column_of_one_value_are_told(workplace) -> None:
+    for name in ("north", "east", "south"):
+        path = workplace.folder / f"{name}.csv"
+        header, *rows = path.read_text().splitlines()
+        rows = [f"{row},1" for row in rows]
+        if name == "east":
+            cells = rows[6].split(",")
+            rows[6] = ",".join([cells[0], "-1e12", *cells[2:]])
+        path.write_text("\n".join([f"{header},ward", *rows]) + "\n")
+    answer = workplace.run()
+    (folder,) = workplace.folders()
+    notes = load_summary(folder)["notes"]
+    cell = "east: column 'dose': row 7 lies 100 times as far from the middle as all others: look at that cell"
+    assert cell in notes
+    assert any(note.startswith("column 'dose' holds a fifth or more of its variance in a single row") for note in notes)
+    assert any(note.startswith("column 'ward' holds one value in every row of all parties") for note in notes)
+    said = " ".join(answer.out.split())
+    assert f"warning {cell}" in said
+    assert "warning column 'ward' holds one value" in said
+    assert "-1e12" not in answer.out + answer.err + "".join(notes)
+    page = (folder / "report.html").read_text()
+    assert "row 7 lies 100 times as far" in page
+
+
+def test_tables_without_such_cells_are_left_alone(workplace) -> None:
+    answer = workplace.run()
+    assert answer.code == 0, answer.err
+    assert not any("column " in note for note in load_summary(workplace.folders()[0])["notes"])
