@@ -93,6 +93,12 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
             example("key_bits", DEFAULT_KEY_BITS, 'bits of the key that "rsa_blind" makes for the run'),
         ],
         [
+            "[validation]",
+            default(
+                "hold_out", 0.0, "fraction of the common rows to measure on and not to train on; not with test_data"
+            ),
+        ],
+        [
             "[prediction]",
             default("receivers", [job.guest], "who learns the scores of new rows; nobody else does"),
             default("score_bits", SCORE_BITS, "scores are told to 2^-score_bits; more need the site's leave"),

@@ -15,6 +15,7 @@ from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
 from hekat.protocol.role_names import check_role_name
+from hekat.protocol.vertical_linear.hold_out import MAX_HOLD_OUT
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import BY_RULE, FixedPoint, LinearTraining, refuse_setting
@@ -40,8 +41,15 @@ class VerticalJob:
     check_exactness: bool = False
     columns: ColumnSpecs = field(default_factory=ColumnSpecs)
     sparse: bool = False
+    hold_out: float = 0.0
+    """The fraction of the common rows that is not trained on but measured on."""
     party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
     """The key that every role signs with; none where the job leaves that open."""
+
+    @property
+    def measures(self) -> bool:
+        """Whether the run predicts rows that it measures on."""
+        return self.test_data is not None or self.hold_out > 0
 
     @property
     def intersection_kind(self) -> str:
@@ -70,6 +78,7 @@ def load_vertical_job(path: Path) -> VerticalJob:
         check_exactness=_read_flag(top.take_section("checks"), "exactness"),
         columns=read_columns(top.take_section("columns")),
         sparse=top.take("sparse", bool, False),
+        hold_out=_read_hold_out(top.take_section("validation")),
         party_keys=read_party_keys(top.take_section(SECTION), settings.everyone),
     )
     top.finish()
@@ -184,6 +193,14 @@ def _read_prediction(section: Section, settings: VerticalLinearSettings) -> Pred
     return PredictionSettings(settings.guest, settings.hosts, receivers, score_bits)
 
 
+def _read_hold_out(section: Section) -> float:
+    fraction = section.take("hold_out", float, 0.0)
+    section.finish()
+    if not 0 <= fraction <= MAX_HOLD_OUT:
+        refuse_setting("validation.hold_out", f"0, or a fraction of up to {MAX_HOLD_OUT}", fraction)
+    return fraction
+
+
 def _read_flag(section: Section, key: str) -> bool:
     """The one switch of a section, off where it is not said."""
     found = section.take(key, bool, False)
@@ -194,18 +211,25 @@ def _read_flag(section: Section, key: str) -> bool:
 def _check_test_scores(job: VerticalJob) -> None:
     """Raise JobError where test data is to be scored and the one that has its labels gets no score, or a comparison has
     nothing to be made on."""
-    if job.compare_centralised and job.test_data is None:
+    if job.hold_out and job.test_data is not None:
+        raise JobError(
+            "a job measures on test_data or on rows that it holds out",
+            expected="one of the two",
+            got="test_data and validation.hold_out",
+            cure="leave out one of them",
+        )
+    if job.compare_centralised and not job.measures:
         raise JobError(
             "a comparison with centralised training needs rows to compare scores on",
-            expected="test_data, a name under which every party has rows",
+            expected="test_data, a name under which every party has rows, or validation.hold_out",
             got="no such line",
             cure="add test_data, rows that training does not see (on the training rows' own name a comparison says "
             "nothing of new rows), or set compare.centralised = false",
         )
-    if job.test_data is not None and job.settings.guest not in job.prediction.receivers:
+    if job.measures and job.settings.guest not in job.prediction.receivers:
         raise JobError(
-            "the metrics of test_data need its scores at the guest",
+            "the metrics of test rows need their scores at the guest",
             expected=f"{job.settings.guest!r} among prediction.receivers",
             got=", ".join(job.prediction.receivers),
-            cure="add the guest to prediction.receivers, or leave out test_data",
+            cure="add the guest to prediction.receivers, or leave out test_data and validation.hold_out",
         )

@@ -12,6 +12,7 @@ def key_makers(job: VerticalJob) -> tuple[str, ...]:
     Prediction on shares is encrypted whatever the protection of the training is.
     """
     settings = job.settings
-    if settings.protection != "paillier" and (settings.form != "shared_weights" or job.test_data is None):
+    predicts = job.measures or settings.calibration_rows > 0
+    if settings.protection != "paillier" and (settings.form != "shared_weights" or not predicts):
         return ()
     return settings.parties if settings.arbiter is None else (settings.arbiter,)

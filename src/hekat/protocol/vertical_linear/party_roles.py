@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -23,9 +23,10 @@ from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
 from hekat.protocol.psi.rows import Positions
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.calibration import calibrate
+from hekat.protocol.vertical_linear.hold_out import hold_out_rows
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
+from hekat.protocol.vertical_linear.prediction.calibration import calibrate
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
@@ -54,12 +55,18 @@ class MatchedTable:
     """A party's rows that all parties have, in the order common to all.
 
     `positions` (rows,) are their numbers in the party's own table; None: all of them, in their order. `seconds` is how
-    long matching took, waiting included.
+    long matching took, waiting included. Where rows are held out, `table` has the others, and `held_out` those.
     """
 
     table: Table = field(repr=False)
     positions: Positions | None = field(repr=False)
     seconds: float
+    held_out: Table | None = field(default=None, repr=False)
+
+    @property
+    def common_count(self) -> int:
+        """How many rows all parties have."""
+        return len(self.table) + (0 if self.held_out is None else len(self.held_out))
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,7 @@ def match_and_train(
     settings: VerticalLinearSettings,
     matching: Matching,
     make_run: Callable[[MatchedTable], PartyRun],
+    hold_out: float = 0.0,
 ) -> Trained:
     """Play a guest or a host to the end of its training; an arbiter has no rows, and plays `run_role`.
 
@@ -104,11 +112,15 @@ def match_and_train(
         settings: What all parties agreed on.
         matching: How common rows are found.
         make_run: Called with the common rows before the training begins; it may refuse them by raising.
+        hold_out: The fraction of the common rows that is not trained on.
 
     Raises:
         InputError, PolicyError, ProtocolError, BoundError: as the intersection and the roles of both forms do.
     """
     matched = match_rows(channel, table, matching)
+    if hold_out:
+        trained_on, held_out = hold_out_rows(matched.table, hold_out, settings.training.seed)
+        matched = replace(matched, table=trained_on, held_out=held_out)
     run = make_run(matched)
     with matching.phases.measure(TRAINING):
         part = run_role(channel, matched.table, settings, run)

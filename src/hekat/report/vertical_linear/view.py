@@ -49,6 +49,7 @@ _SETTING_NAMES: Final = {
     "l1": "L1 penalty",
     "l2": "L2 penalty",
     "standardise": "columns standardised, each party its own",
+    "hold_out": "fraction of the common rows that is measured on and not trained on",
     "calibration_rows": "training rows, at most, whose scores the guest learns to fit probabilities",
     "mixed_columns": "columns mixed into hardly correlated ones, each party its own",
     "limit_spreads": "spreads of its mean within which a column is kept",

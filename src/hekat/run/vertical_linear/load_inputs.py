@@ -21,6 +21,7 @@ from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY, check_test_rows_allowed
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.hold_out import count_held_out, hold_out_rows
 from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_tables
@@ -92,11 +93,15 @@ def load_vertical_inputs(
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
     predicted = min((len(table) for table in test_tables.values()), default=0)
     if tables:
-        predicted += min(settings.calibration_rows, *(len(table) for table in tables.values()))
+        most = min(len(table) for table in tables.values())
+        predicted += min(settings.calibration_rows, most) + count_held_out(most, job.hold_out)
         with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
             check_test_rows_allowed(site.policy, predicted)
     if role is None:
         common = find_common_tables(tables) if needs_ids else tables
+        if job.hold_out:
+            seed = settings.training.seed
+            common = {party: hold_out_rows(table, job.hold_out, seed)[0] for party, table in common.items()}
         check_enough(common[settings.guest])
         check_rules(common, settings)
     elif role in tables:

@@ -28,7 +28,9 @@ from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_roles import MatchedTable, Matching, match_and_predict, match_and_train
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
+from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.roles import run_role
+from hekat.protocol.vertical_linear.timing_labels import PREDICTION
 from hekat.run.vertical_linear.checkpoint_files import PartyCheckpoint
 from hekat.run.vertical_linear.load_inputs import check_enough
 from hekat.run.vertical_linear.row_identity import RowIdentity
@@ -155,21 +157,31 @@ class VerticalRole:
             run_role(channel, None, job.settings, self._party_run(None))
             return None
         begin = partial(self._begin_training, channel)
-        trained = match_and_train(channel, context.table, job.settings, self._matching(), begin)
+        trained = match_and_train(channel, context.table, job.settings, self._matching(), begin, job.hold_out)
         part, rows = trained.part, trained.matched.table
         context.observer.save_part(part)
+        held_out = trained.matched.held_out
+        if held_out is not None:
+            self._matches.append(Match(len(held_out), 0.0))
+            run = self._prediction_run(part)
+            with self._phases.measure(PREDICTION):
+                scores = predict_scores(channel, part, held_out, job.prediction, run)
+            return PartyOutcome(part, rows, held_out, scores)
         if context.test_table is None:
             return PartyOutcome(part, rows, None, None)
 
         def begin_prediction(matched: MatchedTable) -> PartyRun:
             self._note_matched(matched)
-            count = partial(context.count_predictions, part)
-            return PartyRun(self._stopwatch, key_pair=context.key_pair, count_predictions=count)
+            return self._prediction_run(part)
 
         predicted = match_and_predict(
             channel, part, context.test_table, job.prediction, self._matching(), begin_prediction
         )
         return PartyOutcome(part, rows, predicted.matched.table, predicted.scores)
+
+    def _prediction_run(self, part: ModelPart) -> PartyRun:
+        count = partial(self._context.count_predictions, part)
+        return PartyRun(self._stopwatch, key_pair=self._context.key_pair, count_predictions=count)
 
     def _matching(self) -> Matching:
         context = self._context
@@ -185,8 +197,8 @@ class VerticalRole:
         return self._party_run(identity)
 
     def _note_matched(self, matched: MatchedTable) -> None:
-        self._matches.append(Match(len(matched.table), matched.seconds))
-        self._context.observer.note_common(self._context.role, len(matched.table))
+        self._matches.append(Match(matched.common_count, matched.seconds))
+        self._context.observer.note_common(self._context.role, matched.common_count)
 
     def _identify(self, rows: Table) -> RowIdentity:
         """The identity of the rows to train on. Raises StateError where a resumed run trained on others."""
@@ -242,7 +254,10 @@ class VerticalRole:
             return None
         columns = int(table.features.shape[1])
         trained_on = self._count_trained_on()
-        return TableFacts(len(table), columns, None if test is None else len(test), tuple(table.notes), trained_on)
+        test_rows = None if test is None else len(test)
+        if self._context.job.hold_out and self._outcome is not None and self._outcome.test_rows is not None:
+            test_rows = len(self._outcome.test_rows)
+        return TableFacts(len(table), columns, test_rows, tuple(table.notes), trained_on)
 
     def _count_trained_on(self) -> int:
         """How many of the common test rows are training rows, at a guest that measures on them."""

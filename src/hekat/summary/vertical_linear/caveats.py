@@ -29,6 +29,11 @@ def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: boo
     if compares_centralised:
         caveats.append("the rows of all parties were put together inside this process, by the site's leave, to compare")
     caveats += _of_resuming(run)
+    if job.hold_out and len(matches) > 1:
+        caveats.append(
+            f"{matches[1].common} of the {matches[0].common} common rows were held out: training did not see them, and "
+            "metrics are of these"
+        )
     guest_table = None if run.guest is None else run.guest.table
     if len(matches) > 1 and guest_table is not None and matches[1].common < (guest_table.test_rows or 0):
         caveats.append("metrics are of those test rows that all parties have")

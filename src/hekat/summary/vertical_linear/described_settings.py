@@ -35,6 +35,8 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
     }
     if training.optimiser_settings:
         described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]
+    if job.hold_out:
+        described["hold_out"] = job.hold_out
     if settings.calibration_rows:
         described["calibration_rows"] = settings.calibration_rows
     if training.mixes_columns:

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from hekat.errors import InputError, JobError
 from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression
-from hekat.protocol.vertical_linear.calibration import fit_sigmoid
 from hekat.protocol.vertical_linear.model_part import CALIBRATION
+from hekat.protocol.vertical_linear.prediction.calibration import fit_sigmoid
 
 
 def test_the_fit_has_the_least_log_loss() -> None:
