@@ -63,8 +63,20 @@ def test_what_a_summary_of_any_release_says_of_its_losses(losses, stopped_early,
 
 def test_a_training_that_converged_says_so() -> None:
     course = course_of({}, [0.6] + [0.4] * 20, stopped_early=False)
-    assert course_sentence(course, "round", RATE).startswith("Converged: the last 5 rounds")
+    sentence = course_sentence(course, "round", RATE)
+    assert sentence is not None
+    assert sentence.startswith("Converged after 21 rounds: the last 5 lowered")
     assert course_sentence(course_of({}, [0.5], stopped_early=False), "round", RATE) is None
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+@pytest.mark.parametrize("losses", [[0.6] + [0.4] * 20, [0.6, 0.5, 0.4]])
+def test_a_brief_says_whether_training_converged(kind: str, losses: list[float]) -> None:
+    summary = json.loads(SAMPLES[kind].read_text(encoding="utf-8")) | {"convergence": describe_convergence(losses)}
+    brief = brief_of(summary)
+    told = dict(brief.facts).get("training", "")
+    assert told.startswith("Converged after 21") == (len(losses) == 21)
+    assert any("NOT CONVERGED" in warning for warning in brief.warnings) == (len(losses) == 3)
 
 
 def test_weights_beyond_reason_are_divergence_by_themselves() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hekat.protocol.loss_verdict import judge_losses
-from hekat.report.number_text import format_metric, format_number, pluralise
+from hekat.report.number_text import format_count, format_metric, format_number, pluralise
 
 Course = Mapping[str, Any]
 """As `hekat.summary.convergence.Convergence` has it."""
@@ -61,9 +61,14 @@ def course_sentence(course: Course, step: str, settings: Mapping[str, Any]) -> s
         return course_warning(course, step, settings)
     recent = course["recent"]
     return (
-        f"Converged: the last {recent} {pluralise(recent, step)} lowered the training loss by less than 1%, or a rule "
-        "ended training."
+        f"Converged after {format_count(course['steps'])} {pluralise(course['steps'], step)}: the last {recent} "
+        f"lowered the training loss by less than 1%, or a rule ended training."
     )
+
+
+def converged_fact(sentence: str | None, warning: str | None) -> tuple[tuple[str, str], ...]:
+    """The sentence on a training as a fact of a brief, where it is no warning, which stands apart; else nothing."""
+    return () if sentence is None or warning is not None else (("training", sentence),)
 
 
 def _signs(course: Course) -> str:

@@ -16,7 +16,7 @@ from hekat.report.brief import (
 )
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import format_count, format_seconds
-from hekat.report.training_course import Course, course_of, course_sentence, course_warning
+from hekat.report.training_course import Course, converged_fact, course_of, course_sentence, course_warning
 from hekat.report.vertical_linear.findings import (
     exactness_sentences,
     is_encrypted,
@@ -37,6 +37,7 @@ def vertical_brief(summary: Mapping[str, Any]) -> Brief:
     note = "" if summary["test_rows"] is None else measured_note(summary)
     facts = (
         ("result", " ".join([verdict(summary), *start_sentences(summary), *score_sentences(summary)])),
+        *converged_fact(training_sentence(summary), training_warning(summary)),
         ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
         ("time", _time(summary)),
         ("bytes", sent_sentence(summary)),
