@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hekat.channel import PartyKey, PartyPublicKey
+from hekat.channel import PartyKey, PartyPublicKey, party_key
 from hekat.errors import KeyRefusedError, StateError
 
 
@@ -121,3 +121,14 @@ def test_a_key_neither_prints_nor_pickles_nor_copies(tmp_path: Path) -> None:
     for act in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="not copied or pickled"):
             act(key)
+
+
+def test_a_signature_that_many_roles_are_shown_is_checked_once() -> None:
+    key, other = PartyKey.generate(), PartyKey.generate()
+    signature = key.sign("test", b"shown to all")
+    before = party_key._holds.cache_info()
+    assert all(PartyPublicKey(key.public.raw).verify(signature, "test", b"shown to all") for _ in range(200))
+    after = party_key._holds.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 199)
+    assert not key.public.verify(signature, "test", b"shown to none")
+    assert not other.public.verify(signature, "test", b"shown to all")

@@ -10,6 +10,7 @@ from hekat.own_loop import Party
 from hekat.own_loop import aggregator as loop_aggregator
 from hekat.own_loop.compare_calls import AGREED
 from hekat.protocol.secure_sum import party_side
+from hekat.protocol.secure_sum.agreement import final_model
 from hekat.protocol.secure_sum.agreement.messages import RoundAgreedMessage, RoundEndMessage
 from hekat.protocol.secure_sum.masked.party import MaskedAggregation
 
@@ -58,6 +59,20 @@ def average_the_same(party: Party):
 def test_what_the_aggregator_hides_is_found_at_the_end(code, protection, play_with, hides_differences) -> None:
     with pytest.raises(ModelsDifferError, match="do not end with the same model"):
         play_with(code, protection=protection)
+
+
+@pytest.mark.parametrize("protection", ["none", "lattice"])
+def test_of_many_parties_it_is_found_by_what_the_aggregator_passes_on(
+    protection, play_with, hides_differences, monkeypatch
+) -> None:
+    monkeypatch.setattr(final_model, "MOST_IN_PAIRS", 2)
+    with pytest.raises(ModelsDifferError, match="do not end with the same model"):
+        play_with(only_start, protection=protection)
+
+
+def test_a_loop_of_many_parties_that_agree_ends(play_with, monkeypatch) -> None:
+    monkeypatch.setattr(final_model, "MOST_IN_PAIRS", 2)
+    assert len(play_with(lambda party: party.aggregate({"w": np.ones(3)}, weight=1), protection="none").results) == 3
 
 
 @pytest.mark.parametrize("code", [check_and_average, start_and_average, average_the_same])

@@ -8,7 +8,7 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -101,15 +101,7 @@ class PartyPublicKey:
 
     def verify(self, signature: bytes, purpose: str, *fields: bytes) -> bool:
         """Whether `signature` is this party's over exactly these fields for this purpose."""
-        try:
-            self._key.verify(signature, encode_fields(purpose.encode(), *fields))
-        except (InvalidSignature, ValueError):
-            return False
-        return True
-
-    @cached_property
-    def _key(self) -> Ed25519PublicKey:
-        return Ed25519PublicKey.from_public_bytes(self.raw)
+        return _holds(self.raw, signature, encode_fields(purpose.encode(), *fields))
 
     def __repr__(self) -> str:
         return f"PartyPublicKey({self.fingerprint})"
@@ -186,6 +178,22 @@ class PartyKey:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a PartyKey is not copied or pickled: save it to a file of its own")
+
+
+# Whether a signature holds depends on these bytes alone. Where one process plays many roles, each of them is shown the
+# same hellos, words and statements: of 200 parties, all but one in 200 of these answers are here already.
+@lru_cache(maxsize=4096)
+def _holds(raw: bytes, signature: bytes, signed: bytes) -> bool:
+    try:
+        _verifying_key(raw).verify(signature, signed)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _verifying_key(raw: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(raw)
 
 
 def is_party_key_file(path: Path) -> bool:

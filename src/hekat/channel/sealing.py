@@ -37,7 +37,7 @@ from hekat.channel.session import (
     read_hello,
     session_id_of,
 )
-from hekat.channel.session_key import SessionKey, SessionPublicKey
+from hekat.channel.session_key import SessionKey, read_session_key
 from hekat.channel.traffic import Traffic, group_of, group_over_rounds
 from hekat.channel.unread import UnreadSteps
 from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError, SealError
@@ -375,7 +375,7 @@ class SealedChannel:
         hellos = self._exchange_hellos(mine, timeout_s)
         check_jobs_agree(mine, hellos.values())
         session_id = session_id_of([mine, *hellos.values()])
-        peers = {name: SessionPublicKey(hello.session_key) for name, hello in hellos.items()}
+        peers = {name: read_session_key(hello.session_key) for name, hello in hellos.items()}
         session = _Session(session_id, {name: PairKey.generate() for name in self._others}, {})
         try:
             for name, pair_key in session.sending.items():

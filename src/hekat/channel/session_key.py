@@ -7,6 +7,7 @@ draft, not yet a standard: the library's version is pinned, and a test opens kep
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NoReturn
 
 from cryptography.exceptions import InvalidTag
@@ -63,6 +64,12 @@ class SessionPublicKey:
             raise SealError(
                 "the receiver's session key is unusable", cure="the receiver must start a new session"
             ) from None
+
+
+@lru_cache(maxsize=1024)
+def read_session_key(raw: bytes) -> SessionPublicKey:
+    """The key of these bytes; of a process that plays many roles, each role is told the same ones. Raises SealError."""
+    return SessionPublicKey(raw)
 
 
 class SessionKey:

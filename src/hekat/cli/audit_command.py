@@ -19,6 +19,7 @@ from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.launch.vertical_linear.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
+from hekat.ledger.ledger_files import find_ledgers, name_of_ledger
 from hekat.ledger.refusals import is_of_refusals, refused_jobs, say_refused
 from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE
 
@@ -153,7 +154,7 @@ def _find_ledgers(path: Path, party: str | None) -> list[Path]:
         )
     if not path.is_dir():
         return [path]
-    found = sorted((path / LEDGER_FOLDER).glob("*.jsonl")) or find_refusal_ledgers(path)
+    found = find_ledgers(path / LEDGER_FOLDER) or find_refusal_ledgers(path)
     if party is not None and found:
         return _ledgers_of(party, found, path)
     if not found:
@@ -168,11 +169,11 @@ def _find_ledgers(path: Path, party: str | None) -> list[Path]:
 
 def _ledgers_of(party: str, found: list[Path], path: Path) -> list[Path]:
     """One of a run; of refusals there may be several."""
-    if own := [ledger for ledger in found if ledger.stem == party]:
+    if own := [ledger for ledger in found if name_of_ledger(ledger) == party]:
         return own
     raise LedgerError(
         f"no ledger of {party} in {path}",
-        expected=f"one of {', '.join(dict.fromkeys(ledger.stem for ledger in found))}",
+        expected=f"one of {', '.join(dict.fromkeys(name_of_ledger(ledger) for ledger in found))}",
         got=f"--party {party}",
         cure="name one of them, or give the folder of another run",
     )
@@ -197,26 +198,26 @@ def _keys_of_job(options: argparse.Namespace) -> Mapping[str, PartyPublicKey]:
 
 def _public_key(ledger: Path, parties: Path | None, stated: Mapping[str, PartyPublicKey]) -> PartyPublicKey:
     if stated:
-        if ledger.stem not in stated:
+        if name_of_ledger(ledger) not in stated:
             raise LedgerError(
                 f"the job names no key for the ledger {ledger.name}",
                 expected=f"a ledger of {', '.join(stated)}",
-                got=ledger.stem,
+                got=name_of_ledger(ledger),
                 cure="give the job file that the run was of",
             )
-        return stated[ledger.stem]
+        return stated[name_of_ledger(ledger)]
     source = parties or ledger.resolve().parent.parent / PARTIES_FILE
-    text = _read_parties(source).get(ledger.stem)
+    text = _read_parties(source).get(name_of_ledger(ledger))
     if text is None:
         raise LedgerError(
             f"no public key for the ledger {ledger.name}",
-            expected=f"{source} with an entry {ledger.stem!r}",
+            expected=f"{source} with an entry {name_of_ledger(ledger)!r}",
             got="none",
             cure="pass the file of pinned public keys with --parties",
         )
     if not isinstance(text, str):
         raise LedgerError(
-            f"the public key of {ledger.stem!r} in {source} is no text",
+            f"the public key of {name_of_ledger(ledger)!r} in {source} is no text",
             expected="the line that `hekat keys party` prints",
         )
     return PartyPublicKey.from_line(text)

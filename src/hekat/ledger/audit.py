@@ -15,6 +15,7 @@ from hekat.ledger.chain import VerifiedLedger, verify_ledger
 from hekat.ledger.condense import SPREAD, CondensedRow, condense
 from hekat.ledger.disclosed import Disclosed
 from hekat.ledger.entry import LedgerEntry
+from hekat.ledger.ledger_files import read_ledger
 from hekat.ledger.text_table import format_bytes, format_table
 
 # What matters most to a reader first.
@@ -115,7 +116,7 @@ def audit(path: Path, public_key: PartyPublicKey) -> AuditReport:
     """Verify a ledger against its owner's public key and sum it up.
 
     Args:
-        path: the ledger, such as runs/<id>/ledger/north.jsonl.
+        path: the ledger, such as runs/<id>/ledger/north.jsonl, or its compressed form.
         public_key: the owner's, which you pinned.
 
     Returns:
@@ -130,7 +131,7 @@ def audit(path: Path, public_key: PartyPublicKey) -> AuditReport:
         'north'
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_ledger(Path(path))
     except OSError as error:
         raise LedgerError(
             f"the ledger {path} cannot be read",
@@ -203,13 +204,13 @@ def _sum_fields(entries: Iterable[LedgerEntry]) -> tuple[Disclosed, ...]:
 
 
 def _sum_peers(sent: list[LedgerEntry], received: list[LedgerEntry]) -> tuple[Passed, ...]:
-    peers = dict.fromkeys(entry.peer for entry in [*sent, *received])
-    rows = []
-    for peer in peers:
-        out = [entry.payload_bytes for entry in sent if entry.peer == peer]
-        back = [entry.payload_bytes for entry in received if entry.peer == peer]
-        rows.append(Passed(peer, len(out), sum(out), len(back), sum(back)))
-    return tuple(rows)
+    sums: dict[str, list[int]] = {}
+    for entries, place in ((sent, 0), (received, 2)):
+        for entry in entries:
+            total = sums.setdefault(entry.peer, [0, 0, 0, 0])
+            total[place] += 1
+            total[place + 1] += entry.payload_bytes
+    return tuple(Passed(peer, *total) for peer, total in sums.items())
 
 
 def _sum_notes(entries: Iterable[LedgerEntry]) -> tuple[Note, ...]:

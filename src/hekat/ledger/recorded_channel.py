@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,6 +40,7 @@ class RecordedChannel:
             )
         self.channel = channel
         self.ledger = ledger
+        self._encoded: tuple[Any, bytes, list[FieldRecord]] | None = None
 
     @property
     def party(self) -> str:
@@ -72,8 +74,10 @@ class RecordedChannel:
         message_type = type(message)
         disclosures = disclosure_of(message_type)
         self._check_seal(message_type, disclosures)
-        payload = to_bytes(message)
-        records = _records(message, disclosures)
+        if self._encoded is not None and self._encoded[0] is message:
+            _, payload, records = self._encoded
+        else:
+            payload, records = to_bytes(message), _records(message, disclosures)
         digest = self.ledger.record("sent", to, step, kind_name(message_type), records, payload)
         try:
             self.channel.send(to, step, payload, timeout_s=timeout_s)
@@ -82,6 +86,15 @@ class RecordedChannel:
             self.ledger.note(step, what, Disclosure("public"))
             raise
         return digest
+
+    @contextmanager
+    def encoding_once(self, message: Any) -> Iterator[None]:
+        """Within, `send` encodes `message` once, to however many parties it goes; meanwhile nobody changes it."""
+        self._encoded = message, to_bytes(message), _records(message, disclosure_of(type(message)))
+        try:
+            yield
+        finally:
+            self._encoded = None
 
     def receive(self, sender: str, step: str, message_type: type[T], timeout_s: float | None = None) -> T:
         """The next message of `sender` for `step`, of type `message_type`, recorded. Raises as `receive_digested`."""

@@ -4,11 +4,10 @@
 2. receive what each party calls for: a mean of tensors, whose names and forms they state, a comparison, or the end
 3. answer: go on, where all call for the same; otherwise say what differs, and end. For a mean parties do not await it
 4. a mean: serve its sums as in any training; hear that all parties hold the same result
+5. at the end of a loop of many parties, pass on what each says of its last mean
 """
 
 from __future__ import annotations
-
-from itertools import count
 
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
@@ -16,6 +15,7 @@ from hekat.own_loop.compare_calls import AGREED, Layout, compare_calls
 from hekat.own_loop.messages import AVERAGE, CALLS, LEAVE, WITH_TENSORS, CallMessage
 from hekat.protocol.horizontal.slot_ceiling import most_slots, value_count_of
 from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
 from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.roster import Roster
@@ -35,16 +35,21 @@ def run_loop_aggregator(channel: RecordedChannel, settings: SumSettings, run: Ag
     roster = Roster(channel, settings)
     with needs_everybody():
         summation = start_summation(channel, settings, roster, run)
-    _serve_calls(roster, settings, summation)
+    is_agreed = _serve_calls(roster, settings, summation)
     summation.finish()
+    if is_agreed:
+        pass_on_marks(roster, settings)
 
 
-def _serve_calls(roster: Roster, settings: SumSettings, summation: Summation) -> None:
+def _serve_calls(roster: Roster, settings: SumSettings, summation: Summation) -> bool:
+    """Whether all parties called for the end; else they called for different things."""
     layouts: dict[str, Layout] = {}
     round_number = 1
     least = least_parties(settings) if settings.bears_dropouts else len(settings.parties)
-    for number in count(1):
-        step = call_step(number)
+    call_number = 0
+    while True:
+        call_number += 1
+        step = call_step(call_number)
         calls = roster.receive_from_all(step, CallMessage, lambda party, call: _check_call(call, party in layouts))
         roster.check_enough(step, least)
         for party, call in calls.items():
@@ -54,7 +59,7 @@ def _serve_calls(roster: Roster, settings: SumSettings, summation: Summation) ->
         roster.send_to_all(f"{step}/answer", answer)
         some = next(iter(calls.values()))
         if answer != AGREED or some.call == LEAVE:
-            return
+            return answer == AGREED
         if some.call == AVERAGE:
             summation.bound_slots(most_slots(layouts[next(iter(calls))].values()))
             _serve_mean(roster, settings, summation, round_number, fresh_bounds=some.fresh_bounds)

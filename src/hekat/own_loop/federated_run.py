@@ -21,6 +21,7 @@ from typing import Any
 from hekat.channel import Channel, PartyKey
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
+from hekat.ledger.ledger_files import pack_ledgers
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
 from hekat.own_loop.costs import Costs, cost_rounds
 from hekat.own_loop.loop_roles import LoopRoles
@@ -170,6 +171,7 @@ def federate(
         )
         if path is not None:
             replace_file(path / COSTS_FILE, json.dumps(asdict(costs), indent=1).encode(), mode=0o644)
+            pack_ledgers(path / LEDGER_FOLDER)
     return Federated(results, costs, _title(settings, costs), tuple(notes.texts), lost, path)
 
 

@@ -76,7 +76,7 @@ class Party:
         self._references = References()
         self._policies: dict[Any, ClippingPolicy] = {}
         self._told_layout: dict[str, str] | None = None
-        self._trail = ModelTrail()
+        self._trail = ModelTrail(digest_key)
         """Of all that the aggregator compared: at the end the parties compare it without it."""
         self._calls = 0
         self._rounds = 0

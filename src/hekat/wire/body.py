@@ -29,6 +29,21 @@ _SCALARS = {
     0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8,
     0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8,
 }  # fmt: skip
+_TOO_FEW_BYTES = "declares more bytes than it has"
+# Of a byte string or text whose length field has one byte.
+_SHORT = -1
+
+
+def _content_bytes(first: int) -> int | None:
+    """Bytes that follow the first byte of an item whose size stands in it, or `_SHORT`; None for all other items."""
+    if first <= 0x7F or first >= 0xE0:
+        return 0
+    if _SIZED.get(first) == (1, 0):
+        return _SHORT
+    return first & 0x1F if 0xA0 <= first <= 0xBF else _SCALARS.get(first)
+
+
+_CONTENT_BYTES = tuple(_content_bytes(first) for first in range(256))
 
 
 def pack_body(value: Any) -> bytes:
@@ -42,7 +57,7 @@ def pack_body(value: Any) -> bytes:
         # Not chained: the packer's own message may quote the value.
         raise InputError("a value cannot be packed", expected="items within MessagePack's sizes") from None
     try:
-        _walk(memoryview(body))
+        _walk(body)
     except WireOversizeError as error:
         raise InputError(
             error.what, expected=error.expected, got=error.got, cure="send numbers as a NumPy array, blobs as bytes"
@@ -73,44 +88,50 @@ def unpack_body(body: memoryview) -> Any:
     return value
 
 
-def _walk(body: memoryview) -> None:
+def _walk(body: bytes | memoryview) -> None:
     """Check structure and size of a whole body without unpacking it."""
-    at = 0
-    item_count = 0
-    open_items = [1]  # items still to come, per nesting level
-    while open_items:
-        if open_items[-1] == 0:
-            open_items.pop()
+    size, at, item_count = len(body), 0, 0
+    left = 1  # items still to come in the container that is being read
+    outer: list[int] = []  # and in those around it
+    while True:
+        if left == 0:
+            if not outer:
+                break
+            left = outer.pop()
             continue
-        if at >= len(body):
+        if at >= size:
             raise _malformed("ends inside an item")
-        open_items[-1] -= 1
-        at, children = _step(body, at)
+        left -= 1
         item_count += 1
+        content, children = _CONTENT_BYTES[body[at]], -1
+        if content == _SHORT:
+            # Most items of a long body: names and digests, whose length is the next byte.
+            at = at + 2 + body[at + 1] if at + 1 < size else size + 1
+        elif content is not None:
+            at += 1 + content
+        else:
+            at, children = _sized_step(body, at)
+        if at > size:
+            raise _malformed(_TOO_FEW_BYTES)
         if item_count + children > MAX_ITEM_COUNT:
             raise WireOversizeError("a body of too many items", expected=f"at most {MAX_ITEM_COUNT} items in all")
-        if children > len(body) - at:
+        if children > size - at:
             raise _malformed("declares more items than it has bytes")
         if children >= 0:
-            open_items.append(children)
-            if len(open_items) > MAX_DEPTH:
+            outer.append(left)
+            left = children
+            if len(outer) >= MAX_DEPTH:
                 raise WireOversizeError("a body nested too deeply", expected=f"at most {MAX_DEPTH - 1} levels")
-    if at != len(body):
+    if at != size:
         raise _malformed("goes on after its end")
 
 
-def _step(body: memoryview, at: int) -> tuple[int, int]:
+def _sized_step(body: bytes | memoryview, at: int) -> tuple[int, int]:
     """Position after the item head (and content) at `at`, and how many items it contains; -1 for no container."""
     first = body[at]
     at += 1
-    if first <= 0x7F or first >= 0xE0:
-        return at, -1
-    if first <= 0x9F:
+    if 0x80 <= first <= 0x9F:
         return at, (first & 0x0F) * (2 if first <= 0x8F else 1)
-    if first <= 0xBF:
-        return _skip(body, at, first & 0x1F), -1
-    if first in _SCALARS:
-        return _skip(body, at, _SCALARS[first]), -1
     if first not in _SIZED:
         raise _malformed("holds a type that Hekat does not use")
     width, items_each = _SIZED[first]
@@ -121,9 +142,9 @@ def _step(body: memoryview, at: int) -> tuple[int, int]:
     return content_at, declared * items_each
 
 
-def _skip(body: memoryview, at: int, count: int) -> int:
+def _skip(body: bytes | memoryview, at: int, count: int) -> int:
     if count > len(body) - at:
-        raise _malformed("declares more bytes than it has")
+        raise _malformed(_TOO_FEW_BYTES)
     return at + count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -41,6 +42,9 @@ class Line:
         self._error = error
         self.sent: list[tuple[str, object]] = []
         self.expelled: list[tuple[str, str]] = []
+
+    def encoding_once(self, message: object) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def send(self, to: str, step: str, message: object) -> bytes:
         if to == "b" and self._error is not None:

@@ -19,6 +19,7 @@ from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
 from hekat.launch.horizontal.role_folders import recover_role_folders
 from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.run_result import RunResult
+from hekat.ledger.ledger_files import pack_ledgers
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.role_session import LEDGER_FOLDER
@@ -184,6 +185,7 @@ class _Session:
             more_caveats=[ROLES_TOOK_TURNS],
         )
         write_summary(folder, summary)
+        pack_ledgers(folder / LEDGER_FOLDER)
         self.events.write("finished", rounds=main.trained.rounds_done)
         return RunResult(folder, summary)
 

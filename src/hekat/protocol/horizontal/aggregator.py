@@ -7,8 +7,9 @@
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
 6. where rows are held out, serve one more sum: the validation of the final model
+7. of many parties, pass on what each says of its final model, which the aggregator cannot compare
 
-Then the parties compare their models among themselves. A run that stopped before that resumes with only 1 and 2.
+Few parties compare their models among themselves. A run that stopped before that resumes with only 1, 2 and 7.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from hekat.protocol.horizontal.training.gram import gram_value_count, has_gram
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
 from hekat.protocol.horizontal.training.validation import FINAL_STEP
 from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
+from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
 from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
@@ -87,6 +89,7 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     if settings.validation.hold_out and not run.is_validated:
         summation.serve(FINAL_STEP)
     summation.finish()
+    pass_on_marks(roster, sums)
 
 
 def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> ReadyMessage:

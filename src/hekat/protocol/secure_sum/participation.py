@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
+from functools import lru_cache
 
 from hekat.channel.canonical import encode_fields
 from hekat.ledger import RecordedChannel
@@ -21,8 +22,14 @@ _ROUND = "round-"
 
 def draw_sample(parties: Collection[str], size: int, job_digest: bytes, group: str) -> tuple[str, ...]:
     """The `size` parties whose SHA-256 over label, job digest, group and name is least, in the order of `parties`."""
+    return _draw(tuple(parties), size, job_digest, group)
+
+
+# A round asks for its sample many times, and one process may play hundreds of parties that all ask for the same one.
+@lru_cache(maxsize=16)
+def _draw(parties: tuple[str, ...], size: int, job_digest: bytes, group: str) -> tuple[str, ...]:
     fields = (_LABEL, job_digest, group.encode())
-    drawn = sorted(parties, key=lambda name: hashlib.sha256(encode_fields(*fields, name.encode())).digest())[:size]
+    drawn = set(sorted(parties, key=lambda name: hashlib.sha256(encode_fields(*fields, name.encode())).digest())[:size])
     return tuple(name for name in parties if name in drawn)
 
 
@@ -35,7 +42,7 @@ class Participation:
     def parties_in(self, step: str) -> tuple[str, ...]:
         """The parties that upload in the step, in the job's order; the same for all sums of a group ("round-3")."""
         settings, group = self._settings, group_of(step)
-        if not group.startswith(_ROUND):
+        if not group.startswith(_ROUND) or settings.sample_size == len(settings.parties):
             return settings.parties
         return draw_sample(settings.parties, settings.sample_size, self._job_digest, group)
 

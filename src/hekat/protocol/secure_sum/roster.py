@@ -123,8 +123,9 @@ class Roster:
 
     def send_to_all(self, step: str, message: Any) -> None:
         """Send to each party that still takes part."""
-        for party in self.parties:
-            self.send(party, step, message)
+        with self._channel.encoding_once(message):
+            for party in self.parties:
+                self.send(party, step, message)
 
     def expel(self, party: str, reason: str) -> None:
         """Go on without a party that breaks the rules, and tell it the `reason`. Ends a run that bears no drop-outs."""

@@ -196,7 +196,7 @@ class _Trainer:
         self._policy = make_policy(
             settings.codec, aggregation, self.state.bounds, searches_line=settings.training.searches_line
         )
-        self._trail = ModelTrail()
+        self._trail = ModelTrail(run.digest_key)
 
     def _first_state(self, table: Table) -> TrainingState:
         column_count = table.features.shape[1]

@@ -54,3 +54,24 @@ class FinalModelMessage:
         "a keyed digest of the final model and of the sums before it; equal or not is what it tells"
     )
     signature: bytes = public()
+
+
+@message("horizontal/final-mark", version=1)
+@dataclass(frozen=True)
+class FinalMarkMessage:
+    """Party to aggregator in a job of many parties, once training has ended; the signature binds mark and session."""
+
+    mark: bytes = disclosed(
+        "a digest of the party's final model and of the sums before it, under the parties' key and with the party's "
+        "name: to parties it tells whether their models are equal, to the aggregator nothing"
+    )
+    signature: bytes = public()
+
+
+@message("horizontal/final-marks", version=1)
+@dataclass(frozen=True)
+class FinalMarksMessage:
+    """Aggregator to each party: what each party said of its final model, as that party signed it."""
+
+    marks: dict[str, bytes] = disclosed("the marks of all parties; equal or not is what they tell of a final model")
+    signatures: dict[str, bytes] = public()

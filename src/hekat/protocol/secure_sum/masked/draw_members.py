@@ -197,8 +197,9 @@ def _collect(channel: RecordedChannel, settings: SumSettings, part: str) -> dict
     said = _receive(channel, settings, part)
     values = {party: one.value for party, one in said.items()}
     message = DrawsMessage(values, {party: one.signature for party, one in said.items()})
-    for party in settings.parties:
-        channel.send(party, f"members/{part}/all", message)
+    with channel.encoding_once(message):
+        for party in settings.parties:
+            channel.send(party, f"members/{part}/all", message)
     return values
 
 

@@ -176,7 +176,7 @@ def test_a_digest_that_is_not_signed_is_none(play, masked_settings) -> None:
 
 def test_a_digest_tells_models_totals_and_their_order_apart() -> None:
     def trail(*models: bytes, end: bytes = b"end", totals: bytes = b"totals") -> bytes:
-        made = ModelTrail()
+        made = ModelTrail(b"key")
         for model in models:
             made.add(model)
         return made.end_with(end, totals)
