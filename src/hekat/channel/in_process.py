@@ -19,6 +19,7 @@ from hekat.channel.channel import (
     check_timeout,
     printable_reason,
 )
+from hekat.channel.computing_turn import ComputingTurn
 from hekat.channel.departure import Dropout, Stop, forget_locals, kind_of
 from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
 from hekat.errors import (
@@ -96,7 +97,7 @@ class InProcessHub:
         *,
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
         may_be_lost: frozenset[str] = frozenset(),
-        turn: Lock | None = None,
+        turn: Lock | ComputingTurn | None = None,
     ) -> None:
         self.parties = tuple(parties)
         check_party_names(self.parties)

@@ -8,6 +8,7 @@ from threading import Lock, Thread
 from typing import TypeVar
 
 from hekat.channel.channel import Channel
+from hekat.channel.computing_turn import ComputingTurn
 from hekat.channel.in_process import DEFAULT_TIMEOUT_S, HEAR_EVERY_S, InProcessHub
 from hekat.errors import PartyLostError
 
@@ -23,7 +24,7 @@ def run_parties(
     may_be_lost: Collection[str] = (),
     on_lost: Callable[[PartyLostError], None] | None = None,
     on_stop: Callable[[], None] | None = None,
-    turn: Lock | None = None,
+    turn: Lock | ComputingTurn | None = None,
 ) -> dict[str, T]:
     """What each role returned, by party name; each role gets its party's channel, all parties run at once.
 

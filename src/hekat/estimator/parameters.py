@@ -63,6 +63,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         warm_start: Whether `fit` goes on from the weights of the last `fit`.
         keys: Ready Paillier key pairs by role, for tests and searches on one machine; None: fresh ones.
         timeout_s: How long a role waits for one message, in seconds.
+        progress: Whether `fit` and predictions show on stderr how far they are, once they take longer than two seconds;
+            None: where stderr is a terminal, and in a notebook.
     """
 
     _task: Task
@@ -102,6 +104,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         warm_start: bool = False,
         keys: Mapping[str, KeyPair] | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        progress: bool | None = None,
     ) -> None:
         self.columns = columns
         self.guest = guest
@@ -135,6 +138,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.keys = keys
         self.timeout_s = timeout_s
+        self.progress = progress
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
         self._check_paillier_alone()

@@ -22,6 +22,7 @@ from hekat.estimator.party_roles import PartyScores, PredictionRole, TrainingRol
 from hekat.estimator.party_tables import as_table, labels_for, read_parties
 from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
+from hekat.progress_line import ProgressLine
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.batches import batch_count
@@ -73,6 +74,12 @@ class VerticalRegression(VerticalParameters, ABC):
         intersection = self._intersection(tables)
         _warn_of_small_batches(min(len(table) for table in tables.values()), settings)
         losses: list[float | None] = []
+        epochs = settings.training.epochs
+        line = ProgressLine("training on all columns", epochs, shown=self.progress)
+
+        def note_epoch(record: EpochRecord) -> None:
+            losses.append(record.loss)
+            line.reach(len(losses), f"epoch {len(losses)} of {epochs} done")
 
         def role_of(name: str) -> TrainingRole:
             return TrainingRole(
@@ -81,11 +88,12 @@ class VerticalRegression(VerticalParameters, ABC):
                 intersection,
                 self._key_of(name),
                 self._start_of(name, tables, settings),
-                (lambda record: losses.append(record.loss)) if name == guest else _ignore,
+                note_epoch if name == guest else _ignore,
             )
 
         roles = {name: role_of(name) for name in settings.everyone}
-        played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
+        with line:
+            played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
         self._keep({name: part for name, part in played.results.items() if part is not None}, losses)
         if classes is not None:
             self.classes_ = classes
@@ -131,7 +139,8 @@ class VerticalRegression(VerticalParameters, ABC):
             )
             for name in settings.parties
         }
-        played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
+        with ProgressLine("predicting from all columns", shown=self.progress):
+            played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
         results = played.results
         self.prediction_ledgers_: dict[str, AuditReport] = played.audits
         received = results[settings.summing_party].scores

@@ -19,15 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import Channel, PartyKey
+from hekat.channel.computing_turn import ComputingTurn
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
 from hekat.ledger.ledger_files import pack_ledgers
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
 from hekat.own_loop.costs import Costs, cost_rounds
 from hekat.own_loop.loop_roles import LoopRoles
-from hekat.own_loop.party import Party
+from hekat.own_loop.party import Party, RoundRecord
 from hekat.own_loop.show_costs import describe, describe_html
 from hekat.own_loop.turns import Turns
+from hekat.progress_line import ProgressLine
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE, RoleSession
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
@@ -89,6 +91,7 @@ def federate(
     key_bits: int = 3072,
     allow_two_parties: bool = False,
     folder: str | PathLike[str] | None = None,
+    progress: bool | None = None,
 ) -> Federated:
     """Run `play(party)` once for each party, in this process, and average what they pass to `party.aggregate`.
 
@@ -112,6 +115,8 @@ def federate(
         folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`), upload numbers and costs.
             None keeps nothing; the ledgers lie in memory till the end then, which for a hundred rounds of three parties
             takes about 10 MB.
+        progress: whether to show on stderr how many rounds are done, once the run takes longer than two seconds; None:
+            where stderr is a terminal, and in a notebook.
 
     Returns:
         Each party's result, who dropped out, and what it cost.
@@ -131,6 +136,8 @@ def federate(
     """
     start = time.perf_counter()
     check_code(play)
+    if progress is not None:
+        as_truth("progress", progress)
     place = as_folder(folder)
     for name, text in (("protection", protection), ("opening", opening), ("clipping", clipping)):
         as_text(name, text)
@@ -156,11 +163,12 @@ def federate(
         notes.add(WITH_RUN)
     if protection == "none":
         _log.warning(LOUD_NONE)
-    with _open_run(settings, place) as (sessions, states, path):
+    line = ProgressLine(f"{len(settings.parties)} parties train", shown=progress)
+    with line, _open_run(settings, place) as (sessions, states, path):
         key_pair = _make_key(settings, sessions[settings.leader])
-        turn = threading.Lock()
-        turns = Turns(settings.parties, turn)
-        roles = LoopRoles(settings, sessions, turns, states, key_pair, notes.add)
+        turn = ComputingTurn()
+        turns = Turns(settings.parties, turn, lambda party: line.say(f"{party} computes"))
+        roles = LoopRoles(settings, sessions, turns, states, key_pair, notes.add, on_round=partial(_tell, line))
         results, lost = _run(roles, play, turn)
         costs = Costs(
             rounds=cost_rounds(
@@ -173,6 +181,10 @@ def federate(
             replace_file(path / COSTS_FILE, json.dumps(asdict(costs), indent=1).encode(), mode=0o644)
             pack_ledgers(path / LEDGER_FOLDER)
     return Federated(results, costs, _title(settings, costs), tuple(notes.texts), lost, path)
+
+
+def _tell(line: ProgressLine, record: RoundRecord) -> None:
+    line.reach(record.round, f"round {record.round} done")
 
 
 class _Notes:
@@ -190,7 +202,7 @@ class _Notes:
         _log.info(text)
 
 
-def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: threading.Lock) -> tuple[dict[str, Any], dict[str, str]]:
+def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: ComputingTurn) -> tuple[dict[str, Any], dict[str, str]]:
     """Results and drop-outs by party; raises the party's own exception where its drop-out ended the run."""
     settings = roles.settings
     lost: dict[str, str] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Condition, Lock
 
+from hekat.channel.computing_turn import ComputingTurn
 from hekat.errors import PartyStoppedError
 
 
@@ -14,9 +15,17 @@ class Turns:
     So a random generator that the whole process shares (torch's, NumPy's) gives every run the same numbers.
     """
 
-    def __init__(self, parties: Sequence[str], turn: Lock | None = None) -> None:
-        """`turn`: the lock of the role that computes, where roles share one; a waiting party gives it back."""
-        self._turn = turn
+    def __init__(
+        self,
+        parties: Sequence[str],
+        turn: ComputingTurn | Lock | None = None,
+        on_turn: Callable[[str], None] = lambda party: None,
+    ) -> None:
+        """`turn`: the lock of the role that computes, where roles share one; a waiting party gives it back.
+
+        `on_turn` is told whose code runs now.
+        """
+        self._turn, self._on_turn = turn, on_turn
         self._changed = Condition()
         self._played = dict.fromkeys(parties, 0)
         self._stopped = False
@@ -33,6 +42,7 @@ class Turns:
                 self._turn.acquire()
         if self._stopped:
             raise PartyStoppedError("the run has ended", party=party, step="between two calls")
+        self._on_turn(party)
 
     def end(self, party: str) -> None:
         """This party's code calls for something: the next one's turn."""

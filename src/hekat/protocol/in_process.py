@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from threading import Lock
 from typing import TypeVar
 
 from hekat.channel import Channel, PartyKey, PartyPublicKey, run_parties
+from hekat.channel.computing_turn import ComputingTurn, end_own_pool
 from hekat.channel.in_process import DEFAULT_TIMEOUT_S
 from hekat.errors import PartyLostError
 from hekat.protocol.role_session import RoleSession, SessionTerms
@@ -22,20 +22,22 @@ def play_in_process(
     may_drop_out: Collection[str] = (),
     on_dropout: Callable[[PartyLostError], None] | None = None,
     on_stop: Callable[[], None] | None = None,
-    turn: Lock | None = None,
+    turn: ComputingTurn | None = None,
 ) -> dict[str, T]:
     """The results of the roles, by name; each plays as on a machine of its own, except that roles take turns.
 
     Roles share nothing but the hub between their channels and the turn, so that the seconds which a role measures are
     as on a machine to itself. Raises and calls back as `run_parties`.
     """
+    # The caller's, which computes nothing meanwhile.
+    end_own_pool()
     return run_parties(
         roles,
         timeout_s=timeout_s,
         may_be_lost=may_drop_out,
         on_lost=on_dropout,
         on_stop=on_stop,
-        turn=turn or Lock(),
+        turn=turn or ComputingTurn(),
     )
 
 
