@@ -56,7 +56,7 @@ def test_the_holder_of_the_label_is_the_guest_and_the_job_can_run(tables, tmp_pa
         "label       defaulted: 0, 1\n",
         "ids         client_id",
         "texts       town (3)",
-        "left out    since: dates",
+        "dates       since: as days since 1970-01-01",
         "left out    policy_no: names or numbers of records",
         "next        hekat run",
     ):

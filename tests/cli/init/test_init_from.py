@@ -58,9 +58,9 @@ def test_tables_with_texts_gaps_dates_and_ids_run_without_an_edit(tables, tmp_pa
     assert "label       ill: no, yes; a guess: --label COLUMN names another" in told
     assert "numbers     age, dose" in told
     assert "texts       ward (3)" in told
+    assert "dates       seen: as days since 1970-01-01" in told
     for words in (
         "patient_id: names or numbers of records",
-        "seen: dates",
         "clinic: the same",
         "remark: almost as many",
     ):
@@ -69,7 +69,10 @@ def test_tables_with_texts_gaps_dates_and_ids_run_without_an_edit(tables, tmp_pa
     assert job.settings.parties == ("north", "east", "south")
     assert job.settings.classes == ("no", "yes")
     assert job.settings.validation.hold_out == 0.2
-    assert job.columns.find("ward").categories == ("Nord", "Süd", "West")
+    ward, dose = job.columns.find("ward"), job.columns.find("dose")
+    assert (ward.categories, ward.missing, ward.unknown) == (("Nord", "Süd", "West"), "category", "ignore")
+    assert dose.fill == "median"
+    assert site.parties["east"].data["rows"].options["date_format"] == "%d.%m.%Y"
     assert site.parties["south"].data["rows"].options["separator"] == "\t"
     path = str(tmp_path / "trial" / "job.toml")
     assert main(["run", path, "--dry-run"]) == 0
@@ -113,6 +116,28 @@ def test_columns_that_differ_are_told_at_once_and_left_out(tmp_path, capsys) -> 
     told = capsys.readouterr().out
     for words in ("age: not in b.csv", "Age: not in a.csv, c.csv", "extra: not in a.csv, c.csv"):
         assert f"left out    {words}" in told
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
+
+
+def test_dates_that_can_be_read_in_two_ways_are_left_out_with_the_way_to_keep_them(tmp_path, capsys) -> None:
+    rows = [f"{1 + n % 9:02d}/{1 + n % 12:02d}/2024,{n % 7},{'yes' if n % 2 else 'no'}" for n in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["seen,x,ill", *rows]))
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv"), "--split") == 0
+    told = capsys.readouterr().out
+    assert "left out    seen: dates in a.csv that can be read in two ways; in site.toml take it off ignore" in told
+    text = (tmp_path / "trial" / "site.toml").read_text()
+    text = text.replace('ignore = ["seen"]', 'dates = ["seen"]\ndate_format = "%d/%m/%Y"')
+    (tmp_path / "trial" / "site.toml").write_text(text)
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
+
+
+def test_a_few_odd_texts_among_numbers_count_as_empty_cells(tmp_path, capsys) -> None:
+    rows = [f"{'none yet' if n % 20 == 0 else n % 9},{n % 7},{'yes' if n % 2 else 'no'}" for n in range(300)]
+    (tmp_path / "a.csv").write_text("\n".join(["dose,x,ill", *rows]))
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv"), "--split") == 0
+    assert "dose: 'none yet' count as empty cells" in capsys.readouterr().out
+    spec = load_job(tmp_path / "trial" / "job.toml").columns.find("dose")
+    assert (spec.empty, spec.fill) == (("none yet",), "median")
     assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from hekat.cli.init.read_tables import read_tables
 from hekat.cli.init.say_plan import describe_table, say_columns, say_label
 from hekat.errors import InputError
 from hekat.job.new.new_guest_job import NewGuestJob
+from hekat.job.new.table_plan import source_options
 from hekat.job.new.vertical_plan import PartyPlan, VerticalPlan, find_guest, plan_vertical
 
 
@@ -99,12 +100,4 @@ def _source(party: PartyPlan, path: str, guest: VerticalPlan | None) -> dict[str
     source: dict[str, Any] = {"path": path, "id": party.ids[0] if len(party.ids) == 1 else list(party.ids)}
     if guest is not None and guest.label is not None:
         source["label"] = guest.label.name
-    marks = _marks(party)
-    lists = {"ignore": list(party.ignored), "missing": marks}
-    return source | {key: value for key, value in lists.items() if value} | csv_options(party.table.dialect)
-
-
-def _marks(party: PartyPlan) -> Sequence[str]:
-    """Texts that stand for an empty cell of the table."""
-    kept = [column for column in party.columns if column.kept]
-    return sorted({mark for one in kept for mark in (*one.empty, *party.table.columns[one.name].marks)})
+    return source | source_options(party.table, party.columns, party.ignored) | csv_options(party.table.dialect)

@@ -15,7 +15,7 @@ from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.errors import InputError, PolicyError
 from hekat.job.new.new_job import NewJob
 from hekat.job.new.split_rows import split_rows
-from hekat.job.new.table_plan import TablePlan, plan_tables
+from hekat.job.new.table_plan import TablePlan, plan_tables, source_options
 from hekat.protocol.role_names import check_role_name
 
 DEFAULT_PARTIES = ("alpha", "beta", "gamma")
@@ -124,8 +124,8 @@ def _sources(
     plan: TablePlan, parties: Sequence[str], paths: Sequence[Path], folder: Path, *, split: bool
 ) -> dict[str, dict[str, Any]]:
     def source(path: str, table: TableProfile, dialect: dict[str, Any]) -> dict[str, Any]:
-        lists = {"ignore": list(plan.ignored_in(table)), "missing": list(plan.marks_in(table))}
-        return {"path": path, "label": plan.label.name, **{key: said for key, said in lists.items() if said}, **dialect}
+        columns = source_options(table, plan.kept, plan.ignored_in(table))
+        return {"path": path, "label": plan.label.name, **columns, **dialect}
 
     if split:
         said = csv_options(replace(plan.tables[0].dialect, encoding=CsvDialect().encoding))

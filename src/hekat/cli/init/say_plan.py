@@ -37,12 +37,15 @@ def describe_table(table: TableProfile) -> str:
 
 def say_columns(columns: Sequence[ColumnPlan]) -> Iterator[str]:
     """What becomes of each column."""
-    numbers = [column.name for column in columns if column.kept == "numbers"]
+    numbers = [column.name for column in columns if column.kept == "numbers" and not column.is_date]
+    dates = [column.name for column in columns if column.is_date]
     texts = [_describe_texts(column) for column in columns if column.kept == "texts"]
     gaps = [f"{column.name} ({column.gaps:,})" for column in columns if column.kept and column.gaps]
     yield f"numbers     {some_of(numbers)}"
     if texts:
         yield f"texts       {some_of(texts)}"
+    if dates:
+        yield f"dates       {some_of(dates)}: as days since 1970-01-01"
     if gaps:
         yield f"with gaps   {some_of(gaps)}"
     if texts or gaps:

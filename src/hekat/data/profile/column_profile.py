@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.number_text import shortest_whole
-from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, read_cell
+from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, date_formats, read_cell
 
 # Beyond so many different cells a column is no vocabulary, and they are no longer counted.
 MOST_DISTINCT = 10_000
@@ -28,12 +28,11 @@ class ColumnProfile:
         empty, numbers, dates, texts: How many of them are of each kind.
         points, commas: Numbers with a decimal point, and with a decimal comma.
         low, high: The extremes of numbers; infinite where there are none.
-        total: The sum of all numbers.
         is_whole: Whether all numbers are whole.
         counts: How often each cell that is not empty stands there, numbers in their shortest form; None beyond
             MOST_DISTINCT different ones.
         odd: The same of cells that are neither number, date nor empty; at most 20 different ones are kept.
-        marks: Texts other than the empty one that its empty cells hold.
+        formats: The formats that all its dates fit; None where there are no dates.
         is_unique: Whether no cell stands there twice, gaps aside.
         first_empty, first_text: Where the first gap and the first text are: the line in the file, or the row's number.
     """
@@ -48,14 +47,13 @@ class ColumnProfile:
     commas: int = 0
     low: float = math.inf
     high: float = -math.inf
-    total: float = 0.0
     is_whole: bool = True
     is_unique: bool = True
     first_empty: int | None = None
     first_text: int | None = None
     counts: Counter[str] | None = field(default_factory=Counter)
     odd: Counter[str] = field(default_factory=Counter)
-    marks: set[str] = field(default_factory=set)
+    formats: frozenset[str] | None = None
     _seen: set[str] = field(default_factory=set, repr=False)
 
     def add_cells(self, cells: Sequence[str], lines: Sequence[int]) -> None:
@@ -86,13 +84,10 @@ class ColumnProfile:
         joined = " ".join(filled)
         if "_" in joined:
             return False
-        if len(filled) < len(cells):
-            self.empty += len(cells) - len(filled)
-            self.marks.update(GAP_MARKS.intersection(cells))
+        self.empty += len(cells) - len(filled)
         self.numbers += len(filled)
         self.points += joined.count(".")
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
-        self.total += float(values.sum())
         self.is_whole = self.is_whole and bool((values == np.rint(values)).all())
         if self.counts is not None or self.is_unique:
             self._note_distinct(Counter(filled))
@@ -102,16 +97,16 @@ class ColumnProfile:
         cell = read_cell(text)
         if cell.kind == "empty":
             self.empty += count
-            self.marks.update({text} - {""})
         elif cell.kind == "number":
             self.numbers += count
             self.points += count * ("." in text)
             self.commas += count * cell.has_comma
             self.low, self.high = min(self.low, cell.value), max(self.high, cell.value)
-            self.total += count * cell.value
             self.is_whole = self.is_whole and cell.value.is_integer()
         elif cell.kind == "date":
             self.dates += count
+            fitting = date_formats(text)
+            self.formats = fitting if self.formats is None else self.formats & fitting
         else:
             self.texts += count
             if text in self.odd or len(self.odd) <= _MOST_ODD:
@@ -146,11 +141,6 @@ class ColumnProfile:
         """All cells of a column that `is_unique`; nothing else keeps them."""
         return frozenset(cell.strip() for cell in self._seen)
 
-    @property
-    def mean(self) -> float:
-        """The mean of all numbers, NaN for none."""
-        return self.total / self.numbers if self.numbers else math.nan
-
 
 def _finite_numbers(cells: Sequence[str]) -> npt.NDArray[np.float64] | None:
     try:
@@ -169,7 +159,7 @@ def merge_columns(parts: Sequence[ColumnProfile]) -> ColumnProfile:
     first cells are taken from the first source that has one."""
     first = parts[0]
     merged = ColumnProfile(first.name)
-    for name in ("rows", "empty", "numbers", "dates", "texts", "points", "commas", "total"):
+    for name in ("rows", "empty", "numbers", "dates", "texts", "points", "commas"):
         setattr(merged, name, sum(getattr(part, name) for part in parts))
     merged.low, merged.high = min(part.low for part in parts), max(part.high for part in parts)
     merged.is_whole = all(part.is_whole for part in parts)
@@ -180,7 +170,6 @@ def merge_columns(parts: Sequence[ColumnProfile]) -> ColumnProfile:
     merged.counts = Counter()
     for part in parts:
         merged.odd.update(part.odd)
-        merged.marks |= part.marks
         if part.counts is None or merged.counts is None:
             merged.counts = None
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +31,12 @@ class TableProfile:
     dialect: CsvDialect = field(default_factory=CsvDialect)
     ragged: int = 0
     first_ragged: int | None = None
+
+    @property
+    def date_format(self) -> str | None:
+        """The format of most columns of dates whose format is clear; None where none is."""
+        clear = [next(iter(one.formats)) for one in self.columns.values() if one.formats and len(one.formats) == 1]
+        return Counter(clear).most_common(1)[0][0] if clear else None
 
 
 def profile_csv(path: Path, progress: Progress = lambda name, rows: None) -> TableProfile:

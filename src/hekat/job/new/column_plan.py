@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from hekat.data.columns.specs import MISSING, OTHER
 from hekat.data.profile.column_profile import ColumnProfile
 
 Kept: TypeAlias = Literal["numbers", "texts"]
@@ -31,7 +32,8 @@ class ColumnPlan:
     """`kept` is None for a column that is left out, `why` then the reason and `cure` how to keep it all the same.
 
     `categories` of a column of texts, in order; `rare` is how many other texts it holds. `empty` are texts that stand
-    for an empty cell, `gaps` how many cells are empty.
+    for an empty cell, `gaps` how many cells are empty; `is_date` says that
+    dates become days.
     """
 
     name: str
@@ -42,7 +44,7 @@ class ColumnPlan:
     rare: int = 0
     empty: tuple[str, ...] = ()
     gaps: int = 0
-    fill: float | str | None = None
+    is_date: bool = False
 
 
 def plan_column(column: ColumnProfile, least: int | None = None) -> ColumnPlan:
@@ -54,9 +56,7 @@ def plan_column(column: ColumnProfile, least: int | None = None) -> ColumnPlan:
     if column.distinct == 1:
         return _left_out(name, "the same in every row")
     if column.dates and not column.texts and not column.numbers:
-        return _left_out(
-            name, "dates", "a model takes numbers: write days, an age or a year into a column of the table instead"
-        )
+        return ColumnPlan(name, "numbers", gaps=column.empty, is_date=True)
     if _is_record(column):
         return _left_out(
             name, "names or numbers of records", "they differ in every row, and a model would learn them by heart"
@@ -74,15 +74,21 @@ def looks_like_ids(column: ColumnProfile) -> bool:
 
 
 def column_settings(plan: ColumnPlan, *, sees_all: bool) -> dict[str, Any]:
-    """What the job says of a column that is kept, its name aside; nothing for numbers without gaps. `sees_all`: the
-    plan is of all rows that there are, so that no other text can come."""
+    """What the job says of a column that is kept, its name aside; nothing for numbers without gaps.
+
+    `sees_all`: the plan is of all rows that there are, so that training meets no other text. Gaps of numbers take the
+    median that the parties find together, so that no number of a table stands in the job.
+    """
+    settings: dict[str, Any] = {"empty": list(plan.empty)} if plan.empty else {}
     if plan.kept == "numbers":
-        return {} if plan.fill is None else {"fill": plan.fill}
-    settings: dict[str, Any] = {"categories": list(plan.categories)}
+        return settings | ({"fill": "median"} if plan.gaps else {})
+    settings["categories"] = list(plan.categories)
     if plan.rare or not sees_all:
         settings["other"] = True
-    if plan.fill is not None:
-        settings["fill"] = plan.fill
+    else:
+        settings["unknown"] = "ignore"
+    if plan.gaps:
+        settings["missing"] = "category"
     return settings
 
 
@@ -96,9 +102,7 @@ def _is_record(column: ColumnProfile) -> bool:
 
 def _numbers(column: ColumnProfile, empty: tuple[str, ...] = ()) -> ColumnPlan:
     gaps = column.empty + (column.texts if empty else 0)
-    return ColumnPlan(
-        column.name, "numbers", empty=empty, gaps=gaps, fill=float(f"{column.mean:.6g}") if gaps else None
-    )
+    return ColumnPlan(column.name, "numbers", empty=empty, gaps=gaps)
 
 
 def _texts(column: ColumnProfile, least: int | None) -> ColumnPlan:
@@ -120,14 +124,13 @@ def _texts(column: ColumnProfile, least: int | None) -> ColumnPlan:
         categories=tuple(sorted(frequent)),
         rare=column.distinct - len(frequent),
         gaps=column.empty,
-        fill=frequent[0] if column.empty else None,
     )
 
 
 def _frequent(counts: Mapping[str, int], least: int, *, fill_other: bool) -> list[str]:
     """The texts that are categories of their own; where `fill_other`, the rest makes up `least` rows or is nothing."""
     ordered = sorted(counts, key=lambda text: (-counts[text], text))
-    frequent = [text for text in ordered[:MOST_CATEGORIES] if counts[text] >= least and text != "other"]
+    frequent = [text for text in ordered[:MOST_CATEGORIES] if counts[text] >= least and text not in (OTHER, MISSING)]
     rest = sum(counts.values()) - sum(counts[text] for text in frequent)
     while fill_other and 0 < rest < least and frequent:
         rest += counts[frequent.pop()]

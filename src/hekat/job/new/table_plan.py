@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hekat.data.profile.cell_kinds import ISO
 from hekat.data.profile.column_profile import ColumnProfile, merge_columns
 from hekat.data.profile.table_profile import TableProfile
 from hekat.errors import InputError
@@ -38,11 +39,6 @@ class TablePlan:
     columns: tuple[ColumnPlan, ...]
     missing_at: dict[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
-
-    def marks_in(self, table: TableProfile) -> tuple[str, ...]:
-        """Texts that stand for an empty cell of a table."""
-        marks = {mark for column in self.kept for mark in (*column.empty, *table.columns[column.name].marks)}
-        return tuple(sorted(marks))
 
     @property
     def rows(self) -> int:
@@ -103,6 +99,8 @@ def plan_in_tables(column: ColumnProfile, tables: Sequence[TableProfile], least:
     plan = plan_column(column, least)
     for table in tables:
         held = table.columns[column.name]
+        if plan.is_date and held.dates and table.date_format not in (held.formats or ()):
+            return _unclear_dates(column.name, table, held)
         if plan.kept == "numbers" and (held.commas if table.dialect.decimal == "." else held.points):
             sign = "commas" if table.dialect.decimal == "." else "points"
             return ColumnPlan(
@@ -112,6 +110,25 @@ def plan_in_tables(column: ColumnProfile, tables: Sequence[TableProfile], least:
                 "write all numbers of a table in one way",
             )
     return plan
+
+
+def _unclear_dates(name: str, table: TableProfile, held: ColumnProfile) -> ColumnPlan:
+    several = sorted(held.formats or ())
+    why = f"dates in {table.name} " + ("that can be read in two ways" if len(several) > 1 else "in a form of their own")
+    shown = several[0] if several else "%d.%m.%Y %H:%M"
+    cure = f'in site.toml take it off ignore, and say dates = ["{name}"] and date_format = "{shown}", or as it is'
+    return ColumnPlan(name, None, why, cure)
+
+
+def source_options(table: TableProfile, columns: Sequence[ColumnPlan], ignored: Sequence[str]) -> dict[str, Any]:
+    """What the site file says of the columns of a table, label and ids aside."""
+    dates = [column.name for column in columns if column.is_date]
+    said: dict[str, Any] = {"ignore": list(ignored)} if ignored else {}
+    if dates:
+        said["dates"] = dates
+        if table.date_format != ISO:
+            said["date_format"] = table.date_format
+    return said
 
 
 def _label_of(tables: Sequence[TableProfile], everywhere: Sequence[str], label: str | None) -> str:
