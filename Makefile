@@ -37,7 +37,7 @@ help:
 	@echo "make clean     removes what the targets made: .venv, build, caches (runs/ stays)"
 
 $(VENV)/.made:
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Hekat needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	@$(PYTHON) native/check_prerequisites.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=23"
 	touch $@
