@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from hekat.data.columns.choose import ChosenColumns, check_names_differ, choose_id_columns
 from hekat.data.columns.encode import encode_columns
@@ -113,8 +114,7 @@ def _read(
             chosen = choose(names)
             texts |= {feature for feature in chosen.features if _has_categories(columns, feature)}
             rows = CsvRows(path, dialect, names, chosen, texts)
-            for line, cells in records:
-                rows.add(line, cells)
+            rows.add_all(records)
         if not rows.found_texts:
             return rows.finish(name)
         # Only texts tell what these columns hold, and numbers are all that was kept of them.
@@ -139,21 +139,18 @@ def opened_csv(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Ite
 
 def _records(path: Path, dialect: CsvDialect, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
     """(last line of the record, its cells) for every record that is not blank."""
-    line_of = reader
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise InputError(
-                f"{path}, line {line_of.line_num} is not CSV",  # type: ignore[attr-defined]
-                expected=f"cells separated by {dialect.separator_name}, texts with those in double quotes",
-                got=str(error),
-                cure="correct that line",
-            ) from None
-        if cells:
-            yield line_of.line_num, cells  # type: ignore[attr-defined]
+    line_of: Any = reader
+    try:
+        for cells in reader:
+            if cells:
+                yield line_of.line_num, cells
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {line_of.line_num} is not CSV",
+            expected=f"cells separated by {dialect.separator_name}, texts with those in double quotes",
+            got=str(error),
+            cure="correct that line",
+        ) from None
 
 
 def _names_in(path: Path, dialect: CsvDialect, header: list[str]) -> list[str]:

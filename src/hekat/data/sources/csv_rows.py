@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,8 @@ from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.errors import InputError
 
 _NOT_NUMBERS = frozenset(DEFAULT_MARKS)
+# Rows whose numbers are read at once: a call for each row takes longer than the numbers themselves.
+_BLOCK_ROWS = 512
 
 
 class CsvRows:
@@ -38,6 +42,7 @@ class CsvRows:
         self._number_names = [name for name in chosen.features if name not in texts]
         self._number_positions = [position[name] for name in self._number_names]
         self._numbers: array[float] = array("d")
+        self._pick_numbers = _picker(self._number_positions)
         # Texts as numbers in the order of their first appearance, -1 for an empty cell.
         self._codes = {name: array("q") for name in chosen.features if name in texts}
         self._texts: dict[str, dict[str, int]] = {name: {} for name in self._codes}
@@ -48,25 +53,31 @@ class CsvRows:
         self._id_columns = [(position[name], texts) for name, texts in self._ids.items()]
         self._lines = array("q")
 
-    def add(self, line: int, cells: list[str]) -> None:
-        if len(cells) != self._count:
-            raise InputError(
-                f"{self._path}, line {line} has another number of cells than the header",
-                expected=str(self._count),
-                got=str(len(cells)),
-                cure="correct that line; a cell that holds the separator needs double quotes",
-            )
+    def add_all(self, records: Iterator[tuple[int, list[str]]]) -> None:
+        """Take in every record, (last line, cells), some hundreds at a time. Raises InputError."""
+        while block := list(islice(records, _BLOCK_ROWS)):
+            self._add(block)
+
+    def _add(self, block: list[tuple[int, list[str]]]) -> None:
+        for line, cells in block:
+            if len(cells) != self._count:
+                raise InputError(
+                    f"{self._path}, line {line} has another number of cells than the header",
+                    expected=str(self._count),
+                    got=str(len(cells)),
+                    cure="correct that line; a cell that holds the separator needs double quotes",
+                )
         if self._number_positions:
-            self._add_numbers(line, [cells[position] for position in self._number_positions])
+            self._add_numbers([self._pick_numbers(cells) for _, cells in block])
         for name, position in self._text_positions.items():
-            text = cells[position].strip()
-            known = self._texts[name]
-            self._codes[name].append(-1 if self._dialect.is_missing(text) else known.setdefault(text, len(known)))
+            known, is_missing = self._texts[name], self._dialect.is_missing
+            texts = [cells[position].strip() for _, cells in block]
+            self._codes[name].extend(-1 if is_missing(text) else known.setdefault(text, len(known)) for text in texts)
         if self._label is not None:
-            self._labels.append(self._required(line, "label", cells[self._label]))
+            self._labels += self._required(block, "label", self._label)
         for position, ids in self._id_columns:
-            ids.append(self._required(line, "id", cells[position]))
-        self._lines.append(line)
+            ids += self._required(block, "id", position)
+        self._lines.extend(line for line, _ in block)
 
     def finish(self, name: str) -> RawTable:
         """All columns in the order of the header."""
@@ -85,29 +96,35 @@ class CsvRows:
             decimal=self._dialect.decimal,
         )
 
-    def _add_numbers(self, line: int, cells: list[str]) -> None:
-        """Read whole rows at once; a row that holds anything but plain numbers is read cell by cell."""
-        numbers = self._read_plain(cells)
-        if numbers is None:
-            numbers = [
-                self._read_number(name, cell.strip()) for name, cell in zip(self._number_names, cells, strict=True)
-            ]
-        self._numbers.extend(numbers)
+    def _add_numbers(self, rows: list[Sequence[str]]) -> None:
+        """Read whole blocks at once; rows that hold anything but plain numbers are read cell by cell."""
+        numbers = self._read_plain(list(chain.from_iterable(rows)))
+        if numbers is not None:
+            self._numbers.extend(numbers)
+            return
+        for cells in rows:
+            self._numbers.extend(self._read_plain(cells) or self._read_cells(cells))
 
-    def _read_plain(self, cells: list[str]) -> list[float] | None:
-        """The numbers of a row; None where a cell needs a closer look."""
+    def _read_cells(self, cells: Sequence[str]) -> array[float]:
+        return array(
+            "d", [self._read_number(name, cell.strip()) for name, cell in zip(self._number_names, cells, strict=True)]
+        )
+
+    def _read_plain(self, cells: Sequence[str]) -> array[float] | None:
+        """The numbers in cells of one row or of several; None where a cell needs a closer look."""
         dialect = self._dialect
         if self._numeric_marks and not {cell.strip() for cell in cells}.isdisjoint(self._numeric_marks):
             return None
+        text = "".join(cells)
         if dialect.decimal == ",":
-            if any("." in cell for cell in cells):
+            if "." in text:
                 return None
             cells = [cell.replace(",", ".") for cell in cells]
         try:
-            numbers = [float(cell) for cell in cells]
+            numbers = array("d", map(float, cells))
         except ValueError:
             return None
-        return numbers if all(map(math.isfinite, numbers)) and not any("_" in cell for cell in cells) else None
+        return None if "_" in text or not np.isfinite(np.frombuffer(numbers)).all() else numbers
 
     def _read_number(self, name: str, cell: str) -> float:
         if self._dialect.is_missing(cell):
@@ -119,16 +136,28 @@ class CsvRows:
             self.found_texts.add(name)
         return math.nan
 
-    def _required(self, line: int, role: str, cell: str) -> str:
-        text = cell.strip()
-        if self._dialect.is_missing(text):
+    def _required(self, block: list[tuple[int, list[str]]], role: str, position: int) -> list[str]:
+        """The texts in a column in which none may be missing."""
+        texts = [cells[position].strip() for _, cells in block]
+        if not {"", *self._dialect.missing}.isdisjoint(texts):
+            line = next(line for (line, _), text in zip(block, texts, strict=True) if self._dialect.is_missing(text))
             raise InputError(
                 f"{self._path}, line {line} has no {role}",
                 expected=f"{'an' if role == 'id' else 'a'} {role} in every row",
                 got="an empty cell",
                 cure="fill it in or remove the line",
             )
-        return text
+        return texts
+
+
+def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
+    """Takes the cells at these positions out of a row."""
+    if not positions:
+        return lambda cells: ()
+    if list(positions) == list(range(positions[0], positions[-1] + 1)):
+        columns = slice(positions[0], positions[-1] + 1)
+        return lambda cells: cells[columns]
+    return itemgetter(*positions)
 
 
 def _is_finite(text: str) -> bool:

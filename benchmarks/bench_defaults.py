@@ -1,0 +1,39 @@
+"""Jobs at their defaults against scikit-learn at its defaults: is the score within 0.01 on every data set?
+
+Each job is encrypted, names no algorithm, no rate and no number of rounds, and reads CSV files. scikit-learn gets all
+training rows in one table, standardised, as LogisticRegression or LinearRegression. Both are scored on the same quarter
+of the rows, which neither saw. Exits with 1 where a score is further below scikit-learn's than ALLOWED.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from defaults.data_sets import data_sets
+from defaults.horizontal_jobs import measure_default_job
+from measuring.record import print_rows, write_results
+
+ALLOWED = 0.01
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="the folder with credit/ and a9a/; without it these two are left out")
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    options = parser.parse_args()
+    rows = []
+    for data in data_sets(options.data):
+        with tempfile.TemporaryDirectory() as place:
+            rows.append(measure_default_job(data, Path(place)))
+        print(f"{data.name}: {rows[-1]['hekat']:.4f}, scikit-learn {rows[-1]['scikit_learn']:.4f}", flush=True)
+    print_rows([{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows])
+    if not options.no_write:
+        print(write_results("defaults-horizontal", rows, allowed=ALLOWED))
+    return 0 if all(row["difference"] >= -ALLOWED for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Default jobs against scikit-learn's defaults on twelve data sets."""
