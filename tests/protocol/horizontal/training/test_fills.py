@@ -124,3 +124,10 @@ def test_a_mean_of_numbers_too_large_for_its_sums_offers_the_median() -> None:
         agree_on_fills(Alone(), table, ("mean",), 10)
     other = replace(table, open_fills=(OpenFill(("a",), "median"),))
     assert agree_on_fills(Alone(), other, ("median",), 10) == [2.0**50]
+
+
+def test_a_party_that_trains_alone_may_lack_a_column_that_others_have() -> None:
+    features = np.array([[np.nan, np.nan, np.nan, np.nan, 1.0], [np.nan, np.nan, np.nan, np.nan, 2.0]])
+    fills = (OpenFill(("a",), "mean"), OpenFill(("b",), "median"), OpenFill(("c=x", "c=y"), "most_frequent"))
+    table = Table(features, np.array([0, 1]), ("a", "b", "c=x", "c=y", "d"), open_fills=fills)
+    np.testing.assert_array_equal(agree_on_fills(Alone(), table, RULES, 10), [0, 0, 1, 0, 0])

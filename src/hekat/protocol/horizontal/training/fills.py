@@ -21,7 +21,7 @@ from hekat.data.columns.moments import largest_magnitudes
 from hekat.data.columns.order_keys import DIGIT_BITS, KEY_BITS, key_of_floats, value_of_key
 from hekat.errors import InputError
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
-from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
+from hekat.protocol.secure_sum.aggregation import Aggregation, Alone, Counter, sum_counters
 
 _DIGITS = 1 << DIGIT_BITS
 _MEAN_STEPS = ("fill/scale", "fill/mean")
@@ -48,10 +48,11 @@ def agree_on_fills(aggregation: Aggregation, table: Table, rules: Sequence[str],
     """What stands for an empty cell of each column, shape (columns,); 0 where none is to be filled; None without rules.
 
     Every party asks for the sums of all `rules`, also where no column has one. Raises InputError for a column without
-    a value at any party.
+    a value at any party; a party that trains alone fills such a column with 0, from which it learns nothing.
     """
     if not rules:
         return None
+    is_alone = isinstance(aggregation, Alone)
     fills = np.zeros(len(table.feature_names))
     position = {name: number for number, name in enumerate(table.feature_names)}
     places = {
@@ -59,18 +60,21 @@ def agree_on_fills(aggregation: Aggregation, table: Table, rules: Sequence[str],
     }
     if "mean" in rules:
         columns = [block[0] for block in places["mean"]]
-        fills[columns] = _means(aggregation, table, columns, weight_max)
+        fills[columns] = _means(aggregation, table, columns, weight_max, may_be_empty=is_alone)
     if "median" in rules:
         columns = [block[0] for block in places["median"]]
-        fills[columns] = _medians(aggregation, table, columns, weight_max)
+        fills[columns] = _medians(aggregation, table, columns, weight_max, may_be_empty=is_alone)
     if "most_frequent" in rules:
         blocks = places["most_frequent"]
-        for block, chosen in zip(blocks, _most_frequent(aggregation, table, blocks, weight_max), strict=True):
+        found = _most_frequent(aggregation, table, blocks, weight_max, may_be_empty=is_alone)
+        for block, chosen in zip(blocks, found, strict=True):
             fills[block[chosen]] = 1.0
     return fills
 
 
-def _means(aggregation: Aggregation, table: Table, columns: list[int], weight_max: int) -> FloatArray:
+def _means(
+    aggregation: Aggregation, table: Table, columns: list[int], weight_max: int, *, may_be_empty: bool
+) -> FloatArray:
     cells = [_cells(table.features, column) for column in columns]
     largest = np.array([largest_magnitudes(one.reshape(-1, 1))[0] for one in cells])
     exponents = np.maximum(exponents_of(largest), LEAST_EXPONENT) if columns else np.zeros(0, dtype=np.int64)
@@ -84,7 +88,7 @@ def _means(aggregation: Aggregation, table: Table, columns: list[int], weight_ma
     counters += [Counter(f"{column}/count", one.size, weight_max) for column, one in zip(columns, cells, strict=True)]
     sums = sum_counters(aggregation, _MEAN_STEPS[0], counters, value_bits=FILL_BITS)
     counts = [sums[f"{column}/count"] for column in columns]
-    _check_counts(table, columns, counts)
+    _check_counts(table, columns, counts, may_be_empty=may_be_empty)
     scales = [
         2.0 ** max((exponent for exponent in reach if sums[f"{column}/{exponent}"] > 0), default=0)
         for column in columns
@@ -95,16 +99,19 @@ def _means(aggregation: Aggregation, table: Table, columns: list[int], weight_ma
     ]
     sums = sum_counters(aggregation, _MEAN_STEPS[1], totals, value_bits=FILL_BITS)
     means = [
-        scale * (sums[str(column)] / (count * _MEAN_UNITS) - 1.0)
+        scale * (sums[str(column)] / (count * _MEAN_UNITS) - 1.0) if count else 0.0
         for column, count, scale in zip(columns, counts, scales, strict=True)
     ]
     return np.array(means)
 
 
-def _medians(aggregation: Aggregation, table: Table, columns: list[int], weight_max: int) -> FloatArray:
+def _medians(
+    aggregation: Aggregation, table: Table, columns: list[int], weight_max: int, *, may_be_empty: bool
+) -> FloatArray:
     keys = {column: key_of_floats(_cells(table.features, column)) for column in columns}
     found = dict.fromkeys(columns, 0)
     ranks: dict[int, int] = {}
+    is_held: dict[int, bool] = {}
     for number, step in enumerate(_MEDIAN_STEPS):
         counters = []
         shift = KEY_BITS - DIGIT_BITS * (number + 1)
@@ -116,12 +123,13 @@ def _medians(aggregation: Aggregation, table: Table, columns: list[int], weight_
         for column in columns:
             counts = [sums[f"{column}/{digit}"] for digit in range(_DIGITS)]
             if number == 0:
-                _check_counts(table, [column], [sum(counts)])
+                _check_counts(table, [column], [sum(counts)], may_be_empty=may_be_empty)
                 ranks[column] = (sum(counts) + 1) // 2
+                is_held[column] = sum(counts) > 0
             digit, below = _digit_of_rank(counts, ranks[column])
             found[column] = found[column] * _DIGITS + digit
             ranks[column] -= below
-    medians = np.array([value_of_key(key) for key in found.values()])
+    medians = np.array([value_of_key(found[column]) if is_held[column] else 0.0 for column in columns])
     if not np.isfinite(medians).all():
         raise InputError("no median follows from the counts of all parties", expected="a finite number", got="another")
     return medians
@@ -140,7 +148,9 @@ def _digit_of_rank(counts: list[int], rank: int) -> tuple[int, int]:
     raise AssertionError("the last digit ends the search")
 
 
-def _most_frequent(aggregation: Aggregation, table: Table, blocks: list[list[int]], weight_max: int) -> list[int]:
+def _most_frequent(
+    aggregation: Aggregation, table: Table, blocks: list[list[int]], weight_max: int, *, may_be_empty: bool
+) -> list[int]:
     counters = [
         Counter(str(column), int(np.sum(_cells(table.features, column))), weight_max)
         for block in blocks
@@ -149,7 +159,7 @@ def _most_frequent(aggregation: Aggregation, table: Table, blocks: list[list[int
     sums = sum_counters(aggregation, _FREQUENT_STEP, counters, value_bits=FILL_BITS)
     counts = [[sums[str(column)] for column in block] for block in blocks]
     for block, found in zip(blocks, counts, strict=True):
-        _check_counts(table, block[:1], [sum(found)])
+        _check_counts(table, block[:1], [sum(found)], may_be_empty=may_be_empty)
     return [int(np.argmax(found)) for found in counts]
 
 
@@ -171,9 +181,9 @@ def _check_exponents(table: Table, columns: list[int], exponents: np.ndarray) ->
             )
 
 
-def _check_counts(table: Table, columns: list[int], counts: list[int]) -> None:
+def _check_counts(table: Table, columns: list[int], counts: list[int], *, may_be_empty: bool) -> None:
     for column, count in zip(columns, counts, strict=True):
-        if not count:
+        if not count and not may_be_empty:
             raise InputError(
                 f"column {table.feature_names[column]!r} is empty in every row of every party",
                 expected="a value in some row, from which a fill follows",
