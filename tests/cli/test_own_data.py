@@ -216,6 +216,14 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
         edit("job.toml", r"\Z", '[columns.dose]\ncategory = ["a"]\n'),
         ["columns.dose.category", "did you mean categories"],
     ),
+    "categories that each party would find alone": (
+        edit("job.toml", r"\Z", '[columns.dose]\ncategories = "found"\n'),
+        ["columns.dose.categories", "'found'", "list them", "--dry-run"],
+    ),
+    "categories that are no list": (
+        edit("job.toml", r"\Z", '[columns.dose]\ncategories = "any"\n'),
+        ["columns.dose.categories", "a list of texts, or 'found'"],
+    ),
     "ids that repeat": (
         described(edit("east.csv", "^east0,", "east1,")),
         ["east", "ids that repeat", "1 rows"],

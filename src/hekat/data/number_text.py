@@ -20,6 +20,12 @@ def read_number(text: str, decimal: str = ".") -> float | None:
     return value if math.isfinite(value) else None
 
 
+def order_of_text(text: str) -> tuple[bool, float, str]:
+    """By which texts are sorted: numbers in their order, before other texts in theirs."""
+    number = read_number(text)
+    return number is None, 0.0 if number is None else number, text
+
+
 def describe_text(text: str, decimal: str = ".") -> str:
     """What kind of text stands where a number is asked for, in a few words without the text; "" for a number."""
     if read_number(text, decimal) is not None:

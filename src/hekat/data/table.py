@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.data.columns.specs import ColumnSpec
 from hekat.data.features import Features, checked_features, is_dense, read_only
 from hekat.data.ids import Ids, make_ids
 from hekat.errors import InputError
@@ -42,6 +43,7 @@ class Table:
         notes: What was done to the rows when they were read.
         rows_digest: The digest of the rows as their source gave them, where it was asked for.
         open_fills: Columns whose empty cells the rows of all parties fill.
+        settled: Descriptions of columns whose categories were found in this table.
 
     Raises:
         InputError: Something is no number, sizes do not agree, or ids repeat.
@@ -62,6 +64,7 @@ class Table:
     notes: tuple[str, ...] = ()
     rows_digest: bytes | None = None
     open_fills: tuple[OpenFill, ...] = ()
+    settled: tuple[ColumnSpec, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", checked_features(self.features, self.name))

@@ -74,12 +74,24 @@ def read_timeout(top: Section, role_count: int) -> float:
     return timeout_s
 
 
+FOUND = "found"
+
+
 def read_columns(section: Section) -> ColumnSpecs:
     """What a job says of columns that hold categories, have empty cells or are left out, and of patterns of names."""
     specs = []
     for name, column in section.take_sections().items():
+        listed = column.take_optional_text_or_texts("categories")
+        if isinstance(listed, str) and listed != FOUND:
+            raise JobError(
+                f"columns.{name}.categories refused",
+                expected=f"a list of texts, or {FOUND!r}",
+                got="another text",
+                cure=f"correct columns.{name}.categories",
+            )
         values: dict[str, Any] = {
-            "categories": column.take_optional_texts("categories") or (),
+            "categories": () if listed in (None, FOUND) else listed,
+            "found": listed == FOUND,
             "other": column.take("other", bool, False),
             "fill": column.take_optional_text_or_number("fill"),
             "missing": column.take_optional("missing", str),

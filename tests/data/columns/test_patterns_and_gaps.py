@@ -207,3 +207,44 @@ def test_an_unknown_text_of_one_owners_column_becomes_the_category_that_its_rows
     _, stated = settle_fills(load_csv(write(tmp_path, 'job\nx\ny\ny\n""\n'), columns=specs), specs)
     assert stated.find("job") == ColumnSpec("job", ("x", "y"), missing="category", unknown="y")
     assert ColumnSpecs.from_json(stated.to_json()) == stated
+
+
+FOUND = ColumnSpecs((ColumnSpec("*", found=True, missing="category", fill="median"), ColumnSpec("grade", found=True)))
+
+
+def test_categories_are_found_in_columns_of_texts_and_listed_for_other_rows(tmp_path: Path) -> None:
+    text = "age,job,grade,free\n30,nurse,2,1\n,clerk,10,2\n50,?,2.0,3\n"
+    table = load_csv(write(tmp_path, text), columns=FOUND)
+    settled, stated = settle_fills(table, FOUND)
+    assert settled.feature_names == (
+        "age", "job=clerk", "job=nurse", "job=missing", "grade=2", "grade=10", "grade=missing", "free",
+    )  # fmt: skip
+    np.testing.assert_array_equal(settled.features[1:, :4], [[30, 1, 0, 0], [50, 0, 0, 1]])
+    assert stated.find("job") == ColumnSpec("job", ("clerk", "nurse"), missing="category")
+    assert stated.find("grade") == ColumnSpec("grade", ("2", "10"), missing="category")
+    other = load_csv(write(tmp_path, "age,job,grade,free\n,nurse,,9\n"), columns=stated)
+    np.testing.assert_array_equal(other.features, [[30, 0, 1, 0, 0, 0, 1, 9]])
+    with pytest.raises(InputError, match="vocabulary mismatch in column 'job'"):
+        load_csv(write(tmp_path, "age,job,grade,free\n1,pilot,2,9\n"), columns=stated)
+    assert ColumnSpecs.from_json(stated.to_json()) == stated
+
+
+def test_a_column_with_too_many_texts_has_no_categories_to_find(tmp_path: Path) -> None:
+    lines = "\n".join(f"text {number}" for number in range(201))
+    with pytest.raises(InputError, match="'note' holds texts"):
+        load_csv(write(tmp_path, f"note\n{lines}\n"), columns=ColumnSpecs((ColumnSpec("*", found=True),)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"categories": ("x",)}, "categories refused; expected 'found' alone"),
+        ({"other": True}, "categories refused; expected 'found' alone"),
+        ({"fill": "x"}, "fill refused; expected 'most_frequent'"),
+        ({"unknown": "category"}, "unknown refused"),
+        ({"missing": "indicator"}, "missing refused"),
+    ],
+)
+def test_what_does_not_fit_categories_that_are_found(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ColumnSpec(name="a", found=True, **arguments)

@@ -7,6 +7,7 @@ import csv
 import numpy as np
 import pytest
 
+from hekat.data import ColumnSpec
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
@@ -40,3 +41,24 @@ def test_a_hosts_fill_is_from_its_own_rows_and_stays_in_its_part(rule: str, firm
     assert "claims" not in parts["bank"].column_specs.to_json(), "no other party's fill is in a part"
     found = predict_jointly(result.folder, load_site(firms.folder / "site.toml"), "clients-test", ("bank",))
     assert np.isfinite(found.by_receiver["bank"].probabilities).all()
+
+
+def name_claims(rows: list[list[object]]) -> list[list[object]]:
+    return [[row[0], "many" if float(str(row[1])) > 0 else "few", *row[2:]] for row in rows]
+
+
+def test_categories_that_an_owner_finds_are_in_no_job_and_in_its_own_part_alone(firms) -> None:
+    firms.write_job('[columns."*"]\ncategories = "found"\nunknown = "ignore"\n', test_data='"clients-test"')
+    for data, count, seed in (("clients", 120, 3), ("clients-test", 40, 4)):
+        firms.write_table("insurer", count, data=data, seed=seed, change=name_claims)
+    inputs = firms.load_inputs()
+    assert inputs.tables["insurer"].feature_names[:2] == ("claims=few", "claims=many")
+    result = run_vertical_job(inputs, firms.folder / "runs")
+    parts = load_parts(result.folder)
+    assert parts["insurer"].column_specs.find("claims") == ColumnSpec("claims", ("few", "many"), unknown="ignore")
+    assert "few" not in str(parts["bank"].column_specs.to_json())
+    path = firms.folder / "insurer-clients-test.csv"
+    path.write_text(path.read_text().replace(",many,", ",none,"))
+    found = predict_jointly(result.folder, load_site(firms.folder / "site.toml"), "clients-test", ("insurer",))
+    (note,) = found.by_receiver["insurer"].notes
+    assert "rows of column 'claims' hold none of its categories and count as none of them" in note

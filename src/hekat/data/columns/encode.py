@@ -30,7 +30,7 @@ from hekat.data.features import (
     to_dense,
     to_sparse,
 )
-from hekat.data.number_text import describe_text, read_number, shortest_whole, text_of
+from hekat.data.number_text import describe_text, order_of_text, read_number, shortest_whole, text_of
 from hekat.data.raw_table import IntArray, RawColumn, RawTable, TextColumn
 from hekat.data.rows_digest import digest_of_columns, digest_of_features
 from hekat.data.table import OpenFill, Table
@@ -38,6 +38,8 @@ from hekat.errors import InputError
 from hekat.toml_text import toml_key
 
 _MAX_SHOWN = 8
+MOST_FOUND = 200
+"""More texts than that are no categories."""
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
 _DEFAULT_MARKS = frozenset(DEFAULT_MARKS)
 _FILLED_END, _STRANGER_WORDS = "filled as the job says", "hold none of its categories and count as"
@@ -56,7 +58,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
     _check_all_there(raw, specs)
     encoded = _Encoded(raw.row_count, specs.for_training)
     for name, column in raw.columns.items():
-        _encode(encoded, raw, name, column, specs.find(name))
+        _encode(encoded, raw, name, column, specs)
     if encoded.findings:
         raise ColumnsRefusedError(encoded.findings, [raw], specs)
     if not encoded.names:
@@ -78,6 +80,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         tuple(encoded.notes),
         digest,
         tuple(encoded.open_fills),
+        tuple(encoded.settled),
     )
 
 
@@ -121,6 +124,7 @@ class _Encoded:
     notes: list[str] = field(default_factory=list)
     findings: list[ColumnFinding] = field(default_factory=list)
     open_fills: list[OpenFill] = field(default_factory=list)
+    settled: list[ColumnSpec] = field(default_factory=list)
 
     def add_numbers(self, name: str, values: FloatArray) -> None:
         self.numbers.append((len(self.names), values))
@@ -165,14 +169,18 @@ class _Encoded:
         return csr_array((np.concatenate([np.empty(0), *values]), where), shape=(self.row_count, len(self.names)))
 
 
-def _encode(encoded: _Encoded, raw: RawTable, name: str, column: RawColumn, spec: ColumnSpec | None) -> None:
+def _encode(encoded: _Encoded, raw: RawTable, name: str, column: RawColumn, specs: ColumnSpecs) -> None:
+    spec, by_texts = specs.find(name), specs.find(name, holds_texts=True)
     if spec is not None and spec.ignore:
         return
-    if spec is not None and spec.categories:
+    if spec is not None and spec.has_categories:
         coded = column if isinstance(column, TextColumn) else _as_texts(column)
-        _encode_categories(encoded, raw, _with_marks(coded, spec.marks), spec)
+        _encode_texts(encoded, raw, _with_marks(coded, spec.marks), spec)
         return
     found = _numbers_in(column, _DEFAULT_MARKS if spec is None else spec.marks, raw.decimal)
+    if isinstance(found, TextColumn) and by_texts is not None and by_texts.has_categories:
+        _encode_texts(encoded, raw, found, by_texts)
+        return
     if isinstance(found, TextColumn):
         texts = {text: count for text, count in _texts_in_use(found).items() if describe_text(text, raw.decimal)}
         encoded.findings.append(_finding(raw, name, found, texts, ()))
@@ -247,6 +255,19 @@ def _finding(
 def _looks_like_ids(name: str, column: FloatArray) -> bool:
     is_named_so = _ID_NAME.search(name) is not None
     return is_named_so and np.unique(column).size == column.size > 1 and bool((column == np.rint(column)).all())
+
+
+def _encode_texts(encoded: _Encoded, raw: RawTable, column: TextColumn, spec: ColumnSpec) -> None:
+    """Add a column of texts, whose categories are listed, or all that it holds."""
+    if spec.found:
+        texts = _texts_in_use(column)
+        if not 0 < len(texts) <= MOST_FOUND:
+            encoded.findings.append(_finding(raw, spec.name, column, texts, ()))
+            return
+        categories = sorted({shortest_whole(text) for text in texts}, key=order_of_text)
+        spec = replace(spec, categories=tuple(categories), found=False)
+        encoded.settled.append(spec)
+    _encode_categories(encoded, raw, column, spec)
 
 
 def _encode_categories(encoded: _Encoded, raw: RawTable, column: TextColumn, spec: ColumnSpec) -> None:
@@ -328,6 +349,7 @@ def check_all_used(tables: Sequence[Table], specs: ColumnSpecs) -> None:
         >>> check_all_used([table], ColumnSpecs((ColumnSpec("age", fill=50.0),)))
     """
     sources = {specs.source_of(name) for table in tables for name in table.feature_names}
+    sources |= {spec.name for table in tables for spec in table.settled}
     for spec in specs:
         # A column that the job ignores has left no trace in the tables.
         if not spec.ignore and not _holds_for_any(spec, sources):

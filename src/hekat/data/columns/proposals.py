@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hekat.data.columns.specs import ANY_TEXT, DEFAULT_MARKS, MISSING, OTHER, ColumnSpecs
-from hekat.data.number_text import read_number, shortest_whole, text_of
+from hekat.data.number_text import order_of_text, read_number, shortest_whole, text_of
 from hekat.data.raw_table import RawColumn, TextColumn
 
 MOST_CATEGORIES = 100
@@ -77,7 +77,7 @@ def propose(column: str, found: Mapping[str, RawColumn], specs: ColumnSpecs) -> 
             strangers[shortest_whole(text)] += count
     several = {text for text, count in strangers.items() if count >= LEAST_ROWS_OF_A_TEXT}
     rare = len(strangers) - len(several)
-    texts_of_all = (*listed, *sorted(several, key=_order))
+    texts_of_all = (*listed, *sorted(several, key=order_of_text))
     is_free = len(texts_of_all) > max(MOST_CATEGORIES, len(listed)) or (not listed and len(counts) > max(2, rows // 2))
     is_free = is_free or not texts_of_all
     if is_free or not _are_names(texts_of_all):
@@ -134,9 +134,3 @@ def _count(column: RawColumn, marks: frozenset[str]) -> tuple[int, Counter[str]]
         elif count:
             texts[text] += count
     return empty, texts
-
-
-def _order(text: str) -> tuple[bool, float, str]:
-    """Numbers in their order, before texts in theirs."""
-    number = read_number(text)
-    return number is None, 0.0 if number is None else number, text

@@ -15,7 +15,7 @@ from hekat.errors import InputError
 
 
 def settle_fills(table: Table, specs: ColumnSpecs) -> tuple[Table, ColumnSpecs]:
-    """Fill a table from its own rows, by the rules of its open fills.
+    """Fill a table from its own rows, by the rules of its open fills; categories that were found in it are listed.
 
     A median is the lower one of two in the middle, rounded to 29 significant bits, as among parties with the same
     columns. Of equally frequent categories the first one is taken.
@@ -25,22 +25,23 @@ def settle_fills(table: Table, specs: ColumnSpecs) -> tuple[Table, ColumnSpecs]:
         specs: The description that it was encoded by.
 
     Returns:
-        The table without open fills, and the description with each rule replaced by the fill that it gave: other rows
-        are filled alike by it.
+        The table without open fills, and the description with each rule replaced by the fill that it gave, and with the
+        categories that were found: other rows are encoded alike by it.
 
     Raises:
         InputError: A column has no value in any row.
     """
-    if not table.open_fills:
+    if not (table.open_fills or table.settled):
         return table, specs
     position = {name: number for number, name in enumerate(table.feature_names)}
     fills = np.zeros(len(table.feature_names))
-    settled = {spec.name: spec for spec in specs}
+    settled = {spec.name: spec for spec in (*specs, *table.settled)}
     for one in table.open_fills:
         columns = [position[name] for name in one.names]
         chosen = _chosen(table, one, columns)
-        source = specs.source_of(one.names[0])
-        spec = specs.find(source)
+        described = replace(specs, specs=tuple(settled.values()))
+        source = described.source_of(one.names[0])
+        spec = described.find(source)
         assert spec is not None  # it has a rule
         if one.rule == CATEGORY_FILL:
             fills[columns[int(chosen)]] = 1.0
@@ -51,7 +52,7 @@ def settle_fills(table: Table, specs: ColumnSpecs) -> tuple[Table, ColumnSpecs]:
         else:
             fills[columns[0]] = chosen
             settled[source] = replace(spec, fill=chosen)
-    filled = replace(table, features=fill_in(table.features, fills), open_fills=())
+    filled = replace(table, features=fill_in(table.features, fills), open_fills=(), settled=())
     return filled, replace(specs, specs=tuple(settled.values()))
 
 

@@ -23,7 +23,7 @@ DEFAULT_MARKS = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null
 """Texts that count as an empty cell of a feature beside the empty text, unless the column lists them as categories."""
 ANY_TEXT = "*"
 
-_KEYS = ("categories", "other", "fill", "missing", "unknown", "empty", "ignore")
+_KEYS = ("categories", "found", "other", "fill", "missing", "unknown", "empty", "ignore")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class ColumnSpec:
         empty: Texts and numbers that count as an empty cell of this column, beside `DEFAULT_MARKS`. "*" among them is
             every text that is no number, of a column of numbers.
         ignore: Whether the column is left out.
+        found: Whether the categories are the texts that the column's own table holds, in their order. Of a pattern this
+            holds for columns with texts alone.
 
     Raises:
         InputError: These do not fit each other.
@@ -64,6 +66,7 @@ class ColumnSpec:
     unknown: str | None = None
     empty: tuple[str, ...] = ()
     ignore: bool = False
+    found: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(self.categories))
@@ -79,6 +82,8 @@ class ColumnSpec:
                 )
         if self.ignore and len(self.said) > 1:
             self._refuse("ignore", "nothing beside it: the column is left out", self.said[0])
+        if self.found and (self.categories or self.other):
+            self._refuse("categories", "'found' alone, or a list", "other texts beside 'found'")
         if self.is_pattern and self.categories:
             self._refuse(
                 "categories", "the name of one column: a pattern cannot list texts", f"the pattern {self.name!r}"
@@ -93,11 +98,15 @@ class ColumnSpec:
     def _check_unknown(self) -> None:
         if self.unknown is None:
             return
-        if not self.categories and not self.is_pattern:
+        if not self.has_categories and not self.is_pattern:
             self._refuse("unknown", "categories beside it", "none")
         if self.unknown not in (*UNKNOWN_KINDS, *self.categories):
             self._refuse(
                 "unknown", f"{' or '.join(map(repr, UNKNOWN_KINDS))}, or one of the categories", "something else"
+            )
+        if self.unknown == "category" and self.found:
+            self._refuse(
+                "unknown", "another word beside categories that are found: they leave out no text", "'category'"
             )
         if self.unknown == "category":
             object.__setattr__(self, "other", True)
@@ -111,7 +120,7 @@ class ColumnSpec:
         both = sorted(set(self.empty).intersection(self.categories))
         if both:
             self._refuse("empty", "texts that are no category", "one that is both")
-        if ANY_TEXT in self.empty and self.categories:
+        if ANY_TEXT in self.empty and self.has_categories:
             self._refuse("empty", f"{ANY_TEXT!r} in a column of numbers alone", "categories beside it")
 
     def _check_missing(self) -> None:
@@ -121,11 +130,11 @@ class ColumnSpec:
             self._refuse("missing", " or ".join(map(repr, MISSING_KINDS)), "something else")
         if self.is_pattern:
             return
-        if self.missing == "category" and not self.categories:
+        if self.missing == "category" and not self.has_categories:
             self._refuse("missing", "categories beside 'category', or 'indicator' of a column of numbers", "neither")
         if self.missing == "category" and self.fill is not None:
             self._refuse("missing", "no fill beside it: an empty cell is a category of its own", "both")
-        if self.missing == "indicator" and self.categories:
+        if self.missing == "indicator" and self.has_categories:
             self._refuse("missing", "'category' of a column with categories", "'indicator'")
 
     def _check_fill(self) -> None:
@@ -134,6 +143,9 @@ class ColumnSpec:
         if self.is_pattern:
             if self.fill is not None and not is_number and self.fill not in (*NUMBER_FILLS, CATEGORY_FILL):
                 self._refuse("fill", 'a finite number, "mean", "median" or "most_frequent"', _kind_of(self.fill))
+        elif self.found:
+            if self.fill not in (None, CATEGORY_FILL):
+                self._refuse("fill", f"{CATEGORY_FILL!r} beside categories that are found", _kind_of(self.fill))
         elif self.categories:
             if self.fill is not None and self.fill not in (*self.categories, *([OTHER] * self.other), CATEGORY_FILL):
                 shown = ", ".join(repr(text) for text in self.categories[:8])
@@ -154,6 +166,11 @@ class ColumnSpec:
     def is_pattern(self) -> bool:
         """Whether the description is of all columns whose names fit."""
         return "*" in self.name
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether the column is one of texts: its categories are listed, or found."""
+        return bool(self.categories) or (self.found and not self.is_pattern)
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -212,7 +229,9 @@ class ColumnSpecs:
     specs: tuple[ColumnSpec, ...] = ()
     everywhere: bool = True
     for_training: bool = True
-    _resolved: dict[str, ColumnSpec | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _resolved: dict[tuple[str, bool], ColumnSpec | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.specs):
@@ -233,7 +252,7 @@ class ColumnSpecs:
         """The rules, sorted, by which some column may be filled from the rows of all parties."""
         return tuple(sorted({spec.joint_fill for spec in self.specs if spec.joint_fill}))
 
-    def find(self, name: str) -> ColumnSpec | None:
+    def find(self, name: str, *, holds_texts: bool = False) -> ColumnSpec | None:
         """What is said of one column: by its own description, and where that is silent by the patterns that fit.
 
         Of two patterns the one with more characters beside `*` goes first, then the later one. What a pattern says is
@@ -241,20 +260,24 @@ class ColumnSpecs:
 
         Args:
             name: What the column is called.
+            holds_texts: Whether its table holds texts in it, for patterns by which categories are found.
 
         Returns:
             Its spec; None where the job says nothing of it.
         """
-        if name not in self._resolved:
-            self._resolved[name] = self._resolve(name)
-        return self._resolved[name]
+        key = name, holds_texts
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(name, holds_texts=holds_texts)
+        return self._resolved[key]
 
-    def _resolve(self, name: str) -> ColumnSpec | None:
+    def _resolve(self, name: str, *, holds_texts: bool) -> ColumnSpec | None:
         own = next((spec for spec in self.specs if spec.name == name and not spec.is_pattern), None)
         fitting = [spec for spec in self.specs if spec.is_pattern and fits(spec.name, name)]
         if own is not None and own.ignore:
             return own
         values = {} if own is None else {key: getattr(own, key) for key in own.said}
+        if holds_texts and any(spec.found for spec in fitting) and _may_be_found(values):
+            values["found"] = True
         ranked = sorted(enumerate(fitting), key=lambda one: (-len(one[1].name.replace("*", "")), -one[0]))
         for _, pattern in ranked:
             for key in pattern.said:
@@ -335,23 +358,40 @@ def _compiled(pattern: str) -> Pattern[str]:
     return compile_pattern(translate(pattern.replace("[", "[[]").replace("?", "[?]")))
 
 
+def _may_be_found(values: Mapping[str, Any]) -> bool:
+    """Whether the column's own description leaves it open that it holds categories."""
+    is_open = "categories" not in values and not values.get("other") and values.get("missing") != "indicator"
+    return is_open and values.get("fill") in (None, CATEGORY_FILL) and ANY_TEXT not in values.get("empty", ())
+
+
 def _is_passed_on(key: str, value: object, values: Mapping[str, Any]) -> bool:
     """Whether what a pattern says fits a column with these `values` so far."""
-    has_categories = bool(values.get("categories"))
+    has_categories = bool(values.get("categories") or values.get("found"))
     if key == "ignore":
         return not values
+    if key == "found":
+        return False
     if key == "other":
-        return has_categories and OTHER not in values["categories"] and values.get("unknown") in (None, "category")
+        return (
+            bool(values.get("categories"))
+            and OTHER not in values["categories"]
+            and values.get("unknown") in (None, "category")
+        )
     if key == "unknown":
         is_other = OTHER in values.get("categories", ()) or values.get("other")
+        if value == "category" and values.get("found"):
+            return False
         return has_categories and not (is_other if value == "category" else values.get("other"))
     if key == "fill":
         if has_categories:
-            return value == CATEGORY_FILL and values.get("missing") is None and value not in values["categories"]
+            return (
+                value == CATEGORY_FILL and values.get("missing") is None and value not in values.get("categories", ())
+            )
         return value != CATEGORY_FILL
     if key == "missing":
         if has_categories:
-            return value == "category" and values.get("fill") is None and MISSING not in values["categories"]
+            is_free = values.get("fill") is None and MISSING not in values.get("categories", ())
+            return value == "category" and is_free
         return value == "indicator"
     texts = value if isinstance(value, tuple) else ()
     return set(values.get("categories", ())).isdisjoint(texts) and not (has_categories and ANY_TEXT in texts)
@@ -364,7 +404,7 @@ def _plain(spec: ColumnSpec) -> dict[str, Any]:
 
 def _are_of_their_types(values: Mapping[str, Any]) -> bool:
     lists = all(isinstance(values.get(key, []), list | tuple) for key in ("categories", "empty"))
-    flags = all(isinstance(values.get(key, False), bool) for key in ("other", "ignore"))
+    flags = all(isinstance(values.get(key, False), bool) for key in ("found", "other", "ignore"))
     return lists and flags and all(isinstance(values.get(key, ""), str) for key in ("missing", "unknown"))
 
 

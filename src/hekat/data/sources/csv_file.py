@@ -123,7 +123,7 @@ def _read(
 
 def _has_categories(columns: ColumnSpecs, name: str) -> bool:
     spec = columns.find(name)
-    return spec is not None and bool(spec.categories)
+    return spec is not None and spec.has_categories
 
 
 @contextmanager

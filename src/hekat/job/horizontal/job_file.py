@@ -12,12 +12,13 @@ from hekat.errors import JobError
 from hekat.job.horizontal.default_algorithm import default_algorithm, default_rounds, default_value_bits
 from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
-from hekat.job.job_head import read_columns, read_head_of, read_numbers, read_timeout
+from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.settings import PROTECTIONS, CodecSettings
+from hekat.toml_text import toml_key
 
 PROTOCOL = "horizontal"
 _KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice", "check_sum": "lattice"}
@@ -60,6 +61,7 @@ def load_job(path: Path) -> Job:
     settings = _read_settings(top, head.version)
     timeout_s = read_timeout(top, len(settings.parties))
     columns = read_columns(top.take_section("columns"))
+    _check_none_found(columns)
     settings = replace(settings, fills=columns.joint_fills)
     sparse = top.take("sparse", bool, False)
     party_keys = read_party_keys(top.take_section(SECTION), settings.everyone)
@@ -88,6 +90,19 @@ def load_job(path: Path) -> Job:
         sparse=sparse,
         party_keys=party_keys,
     )
+
+
+def _check_none_found(columns: ColumnSpecs) -> None:
+    """Raise JobError where categories are to be found: all parties need the same, and each knows its own alone."""
+    for spec in columns:
+        if spec.found:
+            raise JobError(
+                f"{toml_key('columns', spec.name)}.categories refused",
+                expected="a list of texts: every party has the column, and each knows its own texts alone",
+                got=repr(FOUND),
+                cure="list them: hekat run JOB --dry-run shows the lines for the tables of this machine; jobs with a "
+                "guest and hosts can find them, since each column has one owner there",
+            )
 
 
 def _read_settings(top: Section, version: int) -> HorizontalSettings:
