@@ -285,3 +285,14 @@ def test_batches_of_one_row_warn_before_they_start(tumours, small, monkeypatch) 
         pytest.raises(BegunError),
     ):
         VerticalLogisticRegression(**{**small, "batch_rows": 1, "epochs": 5}).fit(X, y)
+
+
+def test_a_refused_training_names_cures_that_work(tumours, small_arbiter) -> None:
+    """One batch of all rows is as large as batches get: no cure says larger batches."""
+    X, y = tumours
+    settings = {**small_arbiter, "label_leak_accepted": None, "column_leak_accepted": None, "protection": "none"}
+    columns = {"bank": slice(0, 2), "insurer": slice(2, 6)}
+    with pytest.raises(PolicyError, match="would tell the labels of a batch") as caught:
+        VerticalLogisticRegression(**{**settings, "columns": columns}).fit(X[:80], y[:80])
+    assert "larger batches" not in caught.value.cure
+    assert "shared_weights" in caught.value.cure

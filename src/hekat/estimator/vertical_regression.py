@@ -26,6 +26,7 @@ from hekat.progress_line import ProgressLine
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical_linear.judging.rule_check import check_rules, find_common_tables
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
@@ -72,6 +73,7 @@ class VerticalRegression(VerticalParameters, ABC):
         tables[guest] = replace(tables[guest], labels=labels)
         settings = self._settings(tuple(tables), names)
         intersection = self._intersection(tables)
+        check_rules(tables if intersection is None else find_common_tables(tables), settings)
         _warn_of_small_batches(min(len(table) for table in tables.values()), settings)
         losses: list[float | None] = []
         epochs = settings.training.epochs

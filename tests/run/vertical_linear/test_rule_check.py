@@ -11,9 +11,9 @@ import pytest
 
 from hekat.data import Table
 from hekat.errors import PolicyError
+from hekat.protocol.vertical_linear.judging.rule_check import check_rules, find_common_tables, judge
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
-from hekat.run.vertical_linear.rule_check import check_rules, find_common_tables, judge
 
 
 def tables_of(rows: int, bank: int, shop: int, *hosts: int, seed: int = 3) -> dict[str, Table]:

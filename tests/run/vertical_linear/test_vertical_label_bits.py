@@ -9,9 +9,9 @@ import pytest
 
 from hekat.data import Table
 from hekat.errors import PolicyError
+from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules
 from hekat.protocol.vertical_linear.settings import LEAK_ACCEPTED, VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
-from hekat.run.vertical_linear.rule_check import check_own_table, check_rules
 
 
 def test_a_job_of_small_batches_is_refused_before_it_starts(firms) -> None:

@@ -22,10 +22,10 @@ from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY, check_test_rows_allowed
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.hold_out import count_held_out, hold_out_rows
+from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules, find_common_tables
 from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_tables
-from hekat.run.vertical_linear.rule_check import check_own_table, check_rules, find_common_tables
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.toml_text import toml_key

@@ -19,13 +19,13 @@ from hekat.protocol.psi.intersection_result import in_stable_order
 from hekat.protocol.vertical_linear.arbiter.leak_rules import judge_gradients
 from hekat.protocol.vertical_linear.batches import batch_count, draw_batches
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.judging.working_cures import find_working_cures
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations
 from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, most_label_bits
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.factors import check_last_factors
 from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own_features, encode_targets
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.run.vertical_linear.working_cures import find_working_cures
 
 
 def find_common_tables(tables: Mapping[str, Table]) -> dict[str, Table]:
