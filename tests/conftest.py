@@ -32,6 +32,9 @@ settings.register_profile("hekat", deadline=None, max_examples=30)
 settings.register_profile("all", deadline=None, max_examples=100)
 settings.load_profile("hekat")
 
+# So hints name the command as `hekat`, as in an environment that was activated (hekat.command_name).
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
 # Whoever starts the tests in the background of a shell lets them ignore Ctrl-C, and every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

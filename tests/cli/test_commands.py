@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from hekat.channel import PartyPublicKey
 from hekat.engine import select
 from hekat.engine.cuda import availability
 from hekat.engine.select import _instance
+from hekat.errors import StateError
 from hekat.state.array_file import decode_arrays
 
 HOSPITALS = Path(__file__).parents[2] / "examples" / "hospitals"
@@ -368,29 +368,28 @@ def test_unprotected_runs_say_so_loudly(workplace) -> None:
 
 
 def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
-    """One party's update is no number in round 2: the run ends with its name, and goes on once that is mended."""
+    """One party fails in round 2: the run ends with its name, and goes on once that is mended."""
     workplace.use_paillier()
     from hekat.protocol.horizontal.training import loop as training
 
     original = training.local_update
     rounds: list[int] = []
 
-    def diverge(*arguments, **named):
-        work = original(*arguments, **named)
+    def fail(*arguments, **named):
         rounds.append(1)
         # Three parties a round. The sixth update is the last of round 2: by then the leader has saved round 1.
         if len(rounds) == 6:
-            return replace(work, update={name: values * float("nan") for name, values in work.update.items()})
-        return work
+            raise StateError("the disk of this site is full", cure="free some space on the disk, then try again")
+        return original(*arguments, **named)
 
-    training.local_update = diverge
+    training.local_update = fail
     try:
         answer = workplace.run()
     finally:
         training.local_update = original
     assert answer.code == 2
     assert re.search(r"error: party '(north|east|south)' stopped in step 'round-[12]/", answer.err)
-    assert re.search(r"because: NaN in tensor weight at party (north|east|south) in round 2", answer.err)
+    assert re.search(r"because: the disk of this site is full", answer.err)
     assert "saved: checkpoint of round 1" in answer.err
     (folder,) = workplace.folders()
     assert f"--resume {folder}" in answer.err

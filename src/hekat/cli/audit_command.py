@@ -13,6 +13,7 @@ from typing import Any
 from hekat.channel import PartyPublicKey
 from hekat.cli.exit_codes import ExitCode
 from hekat.cli.printable import printable
+from hekat.command_name import as_called
 from hekat.errors import InputError, LedgerError
 from hekat.job.load_any_job import load_any_job
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
@@ -109,7 +110,7 @@ def _tell_predictions(paths: list[Path]) -> None:
     found = [folder for path in paths for folder in sorted((path / PREDICTIONS_FOLDER).glob("*")) if folder.is_dir()]
     if found:
         sys.stdout.write("\nPredictions with this model have ledgers of their own:\n")
-        sys.stdout.write("".join(f"  hekat audit {printable(folder)}\n" for folder in found))
+        sys.stdout.write("".join(as_called(f"  hekat audit {printable(folder)}\n") for folder in found))
 
 
 def _tell_stopped(reports: list[AuditReport]) -> None:

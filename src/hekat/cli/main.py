@@ -18,6 +18,7 @@ from hekat.cli.exit_codes import ExitCode
 from hekat.cli.printable import printable
 from hekat.cli.shown_errors import notes_of, place_of, show_error, show_parts
 from hekat.cli.standard_streams import guard_streams
+from hekat.command_name import as_called
 from hekat.errors import HekatError
 
 INTERRUPTED = ExitCode.INTERRUPTED
@@ -39,10 +40,13 @@ _COMMANDS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Answers a wrong argument in the style of every other refusal."""
+    """Answers a wrong argument in the style of every other refusal; its help calls the command as it is called here."""
+
+    def format_help(self) -> str:
+        return as_called(super().format_help())
 
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"error: {printable(message)}\n  cure: {self.prog} --help\n")
+        sys.stderr.write(f"error: {printable(message)}\n  cure: {as_called(f'{self.prog} --help')}\n")
         raise SystemExit(ExitCode.REFUSED)
 
 
@@ -80,7 +84,7 @@ def _run(words: Sequence[str]) -> int:
         show_error(error, as_json=getattr(options, "json", False))
         return error.exit_code
     except KeyboardInterrupt as interrupt:
-        sys.stderr.write("\n".join(["\ninterrupted", *notes_of(interrupt)]) + "\n")
+        sys.stderr.write("\n".join(["\ninterrupted", *map(as_called, notes_of(interrupt))]) + "\n")
         return INTERRUPTED
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE) == "1":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hekat.channel.departure import FailureElsewhereError
 from hekat.cli.printable import printable
+from hekat.command_name import as_called
 from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.errors import DivergedError, HekatError, PartyStoppedError
 
@@ -30,6 +31,7 @@ def has_diverged(error: BaseException | None) -> bool:
 
 def show_parts(parts: dict[str, str], notes: list[str], *, as_json: bool) -> None:
     """Print parts of an error by their names, in their order."""
+    parts = {name: as_called(text) for name, text in parts.items()}
     if as_json:
         told = {"notes": "\n".join(notes)} if notes else {}
         sys.stdout.write(json.dumps({**parts, **told}, indent=1) + "\n")
@@ -37,7 +39,7 @@ def show_parts(parts: dict[str, str], notes: list[str], *, as_json: bool) -> Non
     for name, text in parts.items():
         sys.stderr.write(f"{'' if name == 'error' else '  '}{name}: {printable(text)}\n")
     for note in notes:
-        sys.stderr.write(f"{note}\n")
+        sys.stderr.write(f"{as_called(note)}\n")
 
 
 def notes_of(error: BaseException) -> list[str]:

@@ -20,11 +20,13 @@ from typing import Any
 
 from hekat.channel import Channel, PartyKey
 from hekat.channel.computing_turn import ComputingTurn
+from hekat.command_name import as_called
 from hekat.disk_errors import disk_errors_as_state_errors
-from hekat.errors import InputError, PartyLostError, PartyStoppedError, ProtocolError
+from hekat.errors import InputError, PartyLostError, PartyStoppedError
 from hekat.ledger.ledger_files import pack_ledgers
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
 from hekat.own_loop.costs import Costs, cost_rounds
+from hekat.own_loop.ended_run import Losses, root_cause
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.party import Party, RoundRecord
 from hekat.own_loop.show_costs import describe, describe_html
@@ -73,7 +75,7 @@ class Federated:
 
     def _lines(self) -> list[str]:
         lines = [f"LOST {why}" for why in self.lost.values()] + list(self.notes)
-        return lines + ([f"ledgers: hekat audit {self.folder}"] if self.folder is not None else [])
+        return lines + ([as_called(f"ledgers: hekat audit {self.folder}")] if self.folder is not None else [])
 
 
 def federate(
@@ -204,14 +206,15 @@ class _Notes:
 
 def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: ComputingTurn) -> tuple[dict[str, Any], dict[str, str]]:
     """Results and drop-outs by party; raises the party's own exception where its drop-out ended the run."""
-    settings = roles.settings
-    lost: dict[str, str] = {}
+    settings, losses, show_round = roles.settings, Losses(), roles.on_round
 
-    def on_lost(error: PartyLostError) -> None:
-        lost[error.party] = f"{error.party} in step {error.step}: {error.reason}"
-        # Where parties call for different things, the aggregator tells all of them, and the run ends.
-        if not error.after_stop and not isinstance(error.__cause__, ProtocolError):
-            _log.warning("LOST %s; the others go on while enough are left", lost[error.party])
+    def on_round(record: RoundRecord) -> None:
+        show_round(record)
+        losses.note_round(record)
+
+    roles.on_round = on_round
+    results: dict[str, Any] = {}
+    ended: PartyLostError | PartyStoppedError | None = None
 
     def play_role(name: str, channel: Channel) -> Any:
         return roles.play_party(channel, play) if name in settings.parties else roles.play_server(channel)
@@ -221,25 +224,18 @@ def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: ComputingTurn) ->
             {name: partial(play_role, name) for name in settings.everyone},
             timeout_s=math.inf,
             may_drop_out=settings.parties if settings.bears_dropouts else (),
-            on_dropout=on_lost,
+            on_dropout=losses.note_loss,
             on_stop=roles.turns.stop,
             turn=turn,
         )
     except (PartyLostError, PartyStoppedError) as stopped:
-        raise _root_cause(roles, stopped) from None
-    if not any(name in results for name in settings.parties):
-        raise _root_cause(roles, next(iter(roles.errors.values())))
-    return {name: results[name] if name in results else roles.errors[name] for name in settings.parties}, lost
-
-
-def _root_cause(roles: LoopRoles, ended: BaseException) -> BaseException:
-    """What the first party raised by itself; otherwise what the run ended with."""
-    for party, error in roles.errors.items():
-        if not isinstance(error, (PartyStoppedError, PartyLostError)):
-            if not isinstance(error, ProtocolError):
-                error.add_note(f"raised at party {party}, without which the run could not go on")
-            return error
-    return ended.__cause__ or ended
+        ended = stopped
+    if ended is not None or not any(name in results for name in settings.parties):
+        # Outside the handler: what a party raised keeps the causes that it has, and gets no other.
+        raise root_cause(roles.errors, ended)
+    losses.tell()
+    found = {name: results[name] if name in results else roles.errors[name] for name in settings.parties}
+    return found, losses.described
 
 
 @contextmanager

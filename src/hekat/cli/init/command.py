@@ -15,6 +15,7 @@ from hekat.cli.init.say_plan import say_plan
 from hekat.cli.names_option import names_option
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.printable import printable
+from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.new.new_guest_job import GUEST_PROTOCOLS
 from hekat.job.new.new_job import DATA_KINDS, MODELS, PROTECTIONS, NewJob
@@ -150,4 +151,4 @@ def _next_step(path: Path, job: NewJob) -> str:
 
 
 def _print(line: str) -> None:
-    sys.stdout.write(printable(line) + "\n")
+    sys.stdout.write(as_called(printable(line)) + "\n")

@@ -10,6 +10,7 @@ from typing import Any
 from hekat.cli.init.guest_from import Suggestion, suggest_guest_job
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.printable import printable
+from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.write_files import JOB_FILE
@@ -47,7 +48,7 @@ def init_guest_job(options: argparse.Namespace) -> int:
         return 0
     said = () if found is None else found.say()
     for line in (*(f"written     {path}" for path in paths), *said, f"next        {next_step}"):
-        sys.stdout.write(printable(line) + "\n")
+        sys.stdout.write(as_called(printable(line)) + "\n")
     return 0
 
 

@@ -14,6 +14,7 @@ from hekat.cli.new_file import check_is_free, write_new
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.printable import printable
+from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import JointPredictions, predict_jointly
@@ -104,7 +105,7 @@ def _show(options: argparse.Namespace, predictions: JointPredictions, written: d
         if found["ignored_columns"]:
             lines.append(f"  columns that the model does not know, ignored: {', '.join(found['ignored_columns'])}")
         lines.append(f"  written to {found['out']}, mode 600" if found["out"] else "  not written: say --out FILE.csv")
-    lines.append(f"audit       hekat audit {predictions.folder}")
+    lines.append(as_called(f"audit       hekat audit {predictions.folder}"))
     console = Console()
     for line in lines:
         console.print(printable(line), highlight=False, markup=False, soft_wrap=True)

@@ -20,6 +20,7 @@ from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
 from hekat.cli.shown_errors import has_diverged, show_parts
 from hekat.cli.tables import show_brief, show_findings, show_tables
+from hekat.command_name import as_called
 from hekat.errors import HekatError, StateError
 from hekat.launch.run_result import RunResult
 from hekat.protocol.role_session import LEDGER_FOLDER
@@ -113,7 +114,7 @@ def _next_commands(folder: Path) -> dict[str, str]:
     if holds_parts(folder):
         # No option says how rows are matched, by ids or by their order: the parts know.
         commands["predict"] = f"hekat predict {run} --site SITE.toml --source NAME --out SCORES.csv"
-    return commands
+    return {name: as_called(command) for name, command in commands.items()}
 
 
 def print_path(console: Console, line: str) -> None:
