@@ -64,9 +64,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="read these CSV files, one for each party in their order, and take label, classes, columns, vocabularies "
-        "and fills of gaps from them; of one file alone, the first party's",
+        help="read these tables, one for each party in their order, and take label, classes, columns and vocabularies "
+        "from them; of one alone, the first party's. CSV, Parquet, Excel or SQLite files, or, with --data sql, "
+        "environment variables that hold URLs of databases",
     )
+    parser.add_argument("--table", metavar="NAME", help="with --from: the table of databases, the sheet of Excel files")
     parser.add_argument(
         "--split", action="store_true", help="with one file: deal its rows out to all parties, to try a job on them"
     )
@@ -114,13 +116,18 @@ def _check_options(options: argparse.Namespace) -> None:
             got="--split alone",
             cure="add --from FILE, or leave out --split",
         )
-    if options.tables is not None and (options.example or options.data not in (None, "csv")):
+    if options.tables is not None and options.example:
         raise InputError(
-            "--from takes CSV tables",
-            expected="--from without --example and without another --data than csv",
-            got="--example" if options.example else f"--data {options.data}",
+            "--from takes tables of yours",
+            expected="--from without --example",
+            got="--example",
             cure="leave out one of them",
         )
+    if options.table is not None and options.tables is None:
+        raise InputError(
+            "--table is of a database or an Excel file", expected="--from beside it", got="--table alone",
+            cure="add --from FILE, or leave out --table",
+        )  # fmt: skip
 
 
 def _choose(options: argparse.Namespace) -> NewJob:

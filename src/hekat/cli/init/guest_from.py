@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hekat.cli.init.horizontal_from import csv_options, parties_of, path_beside
-from hekat.cli.init.read_tables import read_tables
+from hekat.cli.init.horizontal_from import HOLD_OUT, csv_options, parties_of
+from hekat.cli.init.read_tables import find_tables, read_tables
 from hekat.cli.init.say_plan import describe_table, say_columns, say_label
 from hekat.errors import InputError
 from hekat.job.new.new_guest_job import NewGuestJob
@@ -23,22 +23,30 @@ class Suggestion:
 
     parties: tuple[str, ...]
     plan: VerticalPlan
-    paths: tuple[str, ...]
+    kind: str
+    places: tuple[dict[str, Any], ...]
 
     def fill_in(self, model: str | None) -> dict[str, Any]:
         """What a NewGuestJob takes of it."""
         label, ids = self.plan.label, self.plan.parties[0].ids
         sources = {
-            name: _source(party, path, self.plan if number == 0 else None)
-            for number, (name, party, path) in enumerate(zip(self.parties, self.plan.parties, self.paths, strict=False))
+            name: _source(party, place, self.plan if number == 0 else None)
+            for number, (name, party, place) in enumerate(
+                zip(self.parties, self.plan.parties, self.places, strict=False)
+            )
         }
         said: dict[str, Any] = {"guest": self.parties[0], "hosts": self.parties[1:], "id": ids, "sources": sources}
+        said["data_kind"] = self.kind
         if label is None:
             return said
         kind = model or ("logistic" if label.classes else "linear")
         return said | {
-            "label": label.name, "classes": label.classes, "model": kind, "columns": self.plan.settings()
-        }  # fmt: skip
+            "hold_out": HOLD_OUT,
+            "label": label.name,
+            "classes": label.classes,
+            "model": kind,
+            "columns": self.plan.settings(),
+        }
 
     def say(self) -> Iterator[str]:
         """What was found, for a reader."""
@@ -62,7 +70,8 @@ def suggest_guest_job(options: argparse.Namespace, usual: NewGuestJob) -> Sugges
     trains = options.protocol != "psi"
     named = _named_parties(options, usual, len(paths))
     names = named or parties_of(None, paths, options.arbiter or "", split=False)
-    tables = read_tables(paths)
+    files = find_tables(options)
+    tables = read_tables(files)
     place = find_guest(tables, options.label) if trains else 0
     if place and named is not None:
         raise InputError(
@@ -78,7 +87,8 @@ def suggest_guest_job(options: argparse.Namespace, usual: NewGuestJob) -> Sugges
     )
     if named is None:
         names = tuple(names[number] for number in order)
-    return Suggestion(names, plan, tuple(path_beside(paths[number], options.folder) for number in order))
+    places = tuple(files[number].place(options.folder) for number in order)
+    return Suggestion(names, plan, files[0].kind, places)
 
 
 def _named_parties(options: argparse.Namespace, usual: NewGuestJob, table_count: int) -> tuple[str, ...] | None:
@@ -96,8 +106,8 @@ def _named_parties(options: argparse.Namespace, usual: NewGuestJob, table_count:
     return named
 
 
-def _source(party: PartyPlan, path: str, guest: VerticalPlan | None) -> dict[str, Any]:
-    source: dict[str, Any] = {"path": path, "id": party.ids[0] if len(party.ids) == 1 else list(party.ids)}
+def _source(party: PartyPlan, place: dict[str, Any], guest: VerticalPlan | None) -> dict[str, Any]:
+    source: dict[str, Any] = {**place, "id": party.ids[0] if len(party.ids) == 1 else list(party.ids)}
     if guest is not None and guest.label is not None:
         source["label"] = guest.label.name
     return source | source_options(party.table, party.columns, party.ignored) | csv_options(party.table.dialect)

@@ -20,7 +20,7 @@ from hekat.job.new.write_guest_job import write_guest_job
 def init_guest_job(options: argparse.Namespace) -> int:
     """Write the files that the options describe, and say what comes next."""
     refuse_options(options, options.protocol, "parties", "aggregator", "protection", command="hekat init")
-    if options.example or options.data not in (None, "csv"):
+    if options.example or (options.data not in (None, "csv") and options.tables is None):
         got = "--example" if options.example else f"--data {options.data}"
         raise InputError(
             f"{got} is for horizontal jobs",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hekat.cli.init.read_tables import read_tables
+from hekat.cli.init.read_tables import TableFile, find_tables, read_tables
 from hekat.data.profile.table_profile import TableProfile
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.errors import InputError, PolicyError
@@ -39,7 +38,15 @@ def new_from_tables(options: argparse.Namespace) -> NewFromTables:
     parties = parties_of(options.parties, paths, options.aggregator or AGGREGATOR, split=options.split)
     check_two_parties(parties, is_allowed=options.allow_two_parties)
     classes = () if options.model == "linear" else options.classes
-    plan = plan_tables(read_tables(paths), options.label, classes)
+    tables = find_tables(options)
+    if options.split and tables[0].kind != "csv":
+        raise InputError(
+            "--split deals out the rows of a CSV file",
+            expected="a CSV file after --from",
+            got=tables[0].kind,
+            cure="leave out --split, or write the table as a CSV file first",
+        )
+    plan = plan_tables(read_tables(tables), options.label, classes)
     model = options.model or ("logistic" if plan.label.classes else "linear")
     files = split_rows(paths[0], plan.tables[0].dialect, parties) if options.split else {}
     job = NewJob(
@@ -50,7 +57,8 @@ def new_from_tables(options: argparse.Namespace) -> NewFromTables:
         protection=options.protection or "lattice",
         classes=plan.label.classes,
         label=plan.label.name,
-        sources=_sources(plan, parties, paths, options.folder, split=options.split),
+        data_kind=tables[0].kind,
+        sources=_sources(plan, parties, tables, options.folder, split=options.split),
         columns=plan.settings(sees_all=options.split or len(paths) == len(parties)),
         hold_out=HOLD_OUT,
         allow_two_parties=options.allow_two_parties,
@@ -115,24 +123,19 @@ def csv_options(dialect: CsvDialect) -> dict[str, Any]:
     return {name: getattr(dialect, name) for name in names if getattr(dialect, name) != getattr(usual, name)}
 
 
-def path_beside(path: Path, folder: Path) -> str:
-    """The path of a table as a site file in `folder` says it."""
-    return os.path.relpath(path.resolve(), folder.resolve())
-
-
 def _sources(
-    plan: TablePlan, parties: Sequence[str], paths: Sequence[Path], folder: Path, *, split: bool
+    plan: TablePlan, parties: Sequence[str], tables: Sequence[TableFile], folder: Path, *, split: bool
 ) -> dict[str, dict[str, Any]]:
-    def source(path: str, table: TableProfile, dialect: dict[str, Any]) -> dict[str, Any]:
+    def source(place: dict[str, Any], table: TableProfile, dialect: dict[str, Any]) -> dict[str, Any]:
         columns = source_options(table, plan.kept, plan.ignored_in(table))
-        return {"path": path, "label": plan.label.name, **columns, **dialect}
+        return {**place, "label": plan.label.name, **columns, **dialect}
 
     if split:
         said = csv_options(replace(plan.tables[0].dialect, encoding=CsvDialect().encoding))
-        return {party: source(f"data/{party}.csv", plan.tables[0], said) for party in parties}
+        return {party: source({"path": f"data/{party}.csv"}, plan.tables[0], said) for party in parties}
     return {
-        party: source(path_beside(path, folder), table, csv_options(table.dialect))
-        for party, path, table in zip(parties, paths, plan.tables, strict=False)
+        party: source(file.place(folder), table, csv_options(table.dialect))
+        for party, file, table in zip(parties, tables, plan.tables, strict=False)
     }
 
 

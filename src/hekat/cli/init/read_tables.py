@@ -2,21 +2,113 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hekat.cli.printable import printable
-from hekat.data.profile.table_profile import TableProfile, profile_csv
+from hekat.data.profile.table_profile import TableProfile, profile_csv, profile_rows
+from hekat.data.sources.excel_file import opened_excel
+from hekat.data.sources.parquet_file import opened_parquet
+from hekat.data.sources.sql_source import SqlSource, opened_sql, sql_table_names
+from hekat.errors import InputError
 
+KINDS = ("csv", "parquet", "sql", "excel")
+_ENDINGS = {".parquet": "parquet", ".xlsx": "excel", ".db": "sql", ".sqlite": "sql", ".sqlite3": "sql"}
 _QUIET_S = 3.0
 
 
-def read_tables(paths: Sequence[Path]) -> list[TableProfile]:
+@dataclass(frozen=True)
+class TableFile:
+    """One table after --from: a file, or, of a database, the environment variable that holds its URL. `table` is the
+    table of a database, or the sheet of an Excel file."""
+
+    kind: str
+    path: Path
+    table: str | None = None
+
+    def place(self, folder: Path) -> dict[str, Any]:
+        """Where it lies, as a site file in `folder` says it."""
+        path = os.path.relpath(self.path.resolve(), folder.resolve())
+        if self.kind == "sql":
+            url = {"url": f"sqlite:///{path}"} if self.path.exists() else {"url_variable": str(self.path)}
+            return {**url, "table": self.table}
+        return {"path": path} | ({"sheet": self.table} if self.kind == "excel" and self.table else {})
+
+
+def find_tables(options: argparse.Namespace) -> list[TableFile]:
+    """The tables after --from, all of one kind: the kind that --data names, else the one of the files' endings.
+
+    Raises InputError for tables of several kinds, for a kind that cannot be looked at, and for a database with several
+    tables where --table names none.
+    """
+    paths: list[Path] = options.tables
+    kinds = {options.data or _ENDINGS.get(path.suffix.lower(), "csv") for path in paths}
+    if len(kinds) > 1 or not kinds <= set(KINDS):
+        raise InputError(
+            "--from cannot take these tables",
+            expected=f"tables of one kind: {', '.join(KINDS)}",
+            got=", ".join(sorted(kinds)),
+            cure="give tables of one kind, and say which with --data",
+        )
+    (kind,) = kinds
+    if options.table is not None and kind not in ("sql", "excel"):
+        raise InputError(
+            "--table is of a database or an Excel file",
+            expected="--data sql or excel",
+            got=kind,
+            cure="leave out --table",
+        )
+    table = options.table
+    if kind == "sql" and table is None:
+        names = sql_table_names(_sql_source(paths[0], "any"), str(paths[0]))
+        if len(names) != 1:
+            raise InputError(
+                f"which table of {paths[0]} to read is not clear",
+                expected=f"one of {', '.join(names[:8])}" if names else "a table, and the database has none",
+                got=f"{len(names)} tables",
+                cure="name it with --table",
+            )
+        table = names[0]
+    return [TableFile(kind, path, table) for path in paths]
+
+
+def read_tables(tables: Sequence[TableFile]) -> list[TableProfile]:
     """What each table holds. Raises InputError for one that cannot be read."""
     progress = _Progress()
-    return [profile_csv(path, progress) for path in paths]
+    return [_profile(table, progress) for table in tables]
+
+
+def _profile(table: TableFile, progress: _Progress) -> TableProfile:
+    path = table.path
+    if table.kind == "csv":
+        return profile_csv(path, progress)
+    if table.kind == "parquet":
+        with opened_parquet(path) as (names, rows):
+            return profile_rows(path.name, names, rows, progress)
+    if table.kind == "excel":
+        with opened_excel(path, table.table) as (names, rows):
+            return profile_rows(path.name, names, rows, progress)
+    with opened_sql(_sql_source(path, table.table), path.name) as (names, rows):
+        return profile_rows(path.name, names, rows, progress)
+
+
+def _sql_source(path: Path, table: str | None) -> SqlSource:
+    if path.exists():
+        return SqlSource(url=f"sqlite:///{path.resolve()}", table=table)
+    if str(path).isidentifier():
+        return SqlSource(url_variable=str(path), table=table)
+    raise InputError(
+        f"{path} is not there",
+        expected="a file of SQLite, or the name of an environment variable that holds the URL of a database",
+        got="neither",
+        cure="correct --from",
+    )
 
 
 class _Progress:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.data.number_text import shortest_whole
 from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, date_formats, read_cell
+from hekat.data.sources.object_columns import kind_of_type
 
 # Beyond so many different cells a column is no vocabulary, and they are no longer counted.
 MOST_DISTINCT = 10_000
@@ -33,6 +36,7 @@ class ColumnProfile:
             MOST_DISTINCT different ones.
         odd: The same of cells that are neither number, date nor empty; at most 20 different ones are kept.
         formats: The formats that all its dates fit; None where there are no dates.
+        strange: The type of values that no source can use; None where there are none.
         is_unique: Whether no cell stands there twice, gaps aside.
         first_empty, first_text: Where the first gap and the first text are: the line in the file, or the row's number.
     """
@@ -54,6 +58,7 @@ class ColumnProfile:
     counts: Counter[str] | None = field(default_factory=Counter)
     odd: Counter[str] = field(default_factory=Counter)
     formats: frozenset[str] | None = None
+    strange: str | None = None
     _seen: set[str] = field(default_factory=set, repr=False)
 
     def add_cells(self, cells: Sequence[str], lines: Sequence[int]) -> None:
@@ -71,6 +76,13 @@ class ColumnProfile:
             self.first_empty = _first(cells, lines, "empty")
         if self.texts > texts and self.first_text is None:
             self.first_text = _first(cells, lines, "text")
+
+    def add_values(self, values: Sequence[Any], lines: Sequence[int]) -> None:
+        """Take the Python values of the next rows: numbers, texts, dates and None."""
+        for kind in set(map(type, values)):
+            if kind_of_type(kind) == "other":
+                self.strange = kind.__name__
+        self.add_cells([_cell_of(value) for value in values], lines)
 
     def _add_plain_numbers(self, cells: Sequence[str]) -> bool:
         """The quick way for a column that has held plain numbers and gaps alone so far; False where a cell is neither,
@@ -142,6 +154,15 @@ class ColumnProfile:
         return frozenset(cell.strip() for cell in self._seen)
 
 
+def _cell_of(value: Any) -> str:
+    """A value as the cell that a text file has for it."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+
+
 def _finite_numbers(cells: Sequence[str]) -> npt.NDArray[np.float64] | None:
     try:
         values = np.array(list(map(float, cells)))
@@ -167,6 +188,7 @@ def merge_columns(parts: Sequence[ColumnProfile]) -> ColumnProfile:
     for name in ("first_empty", "first_text"):
         places = [getattr(part, name) for part in parts]
         setattr(merged, name, next((place for place in places if place is not None), None))
+    merged.strange = next((part.strange for part in parts if part.strange), None)
     merged.counts = Counter()
     for part in parts:
         merged.odd.update(part.odd)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from hekat.data.profile.column_profile import ColumnProfile
 from hekat.data.profile.csv_form import find_dialect
@@ -64,6 +64,28 @@ def profile_csv(path: Path, progress: Progress = lambda name, rows: None) -> Tab
     profile = TableProfile(path.name, rows, {column.name: column for column in columns}, dialect, len(ragged))
     decimal = find_decimal(profile)
     return replace(profile, dialect=replace(dialect, decimal=decimal), first_ragged=ragged[0] if ragged else None)
+
+
+def profile_rows(
+    name: str,
+    names: Sequence[str],
+    batches: Iterable[Sequence[Sequence[Any]]],
+    progress: Progress = lambda name, rows: None,
+) -> TableProfile:
+    """The profile of rows of Python values, as databases, spreadsheets and Parquet files give them, a batch at a time.
+
+    Places of first cells are numbers of rows. Raises InputError where there are no rows.
+    """
+    columns, rows = [ColumnProfile(one) for one in names], 0
+    for batch in batches:
+        lines = range(rows + 1, rows + len(batch) + 1)
+        for column, values in zip(columns, zip(*batch, strict=True), strict=False):
+            column.add_values(values, lines)
+        rows += len(batch)
+        progress(name, rows)
+    if not rows:
+        raise InputError(f"{name} has no rows", expected="at least one row", got="0 rows", cure="name another table")
+    return TableProfile(name, rows, {column.name: column for column in columns})
 
 
 def find_decimal(profile: TableProfile) -> str:

@@ -18,6 +18,7 @@ from hekat.data.raw_table import RawColumn, RawTable, TextColumn
 from hekat.data.sources.date_texts import read_date_texts
 from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.object_columns import MAX_WHOLE, refuse_dates, refuse_large_whole
+from hekat.data.sources.object_rows import BATCH_ROWS
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
@@ -102,6 +103,15 @@ def parquet_column_names(path: Path) -> tuple[str, ...]:
     """The names of all columns of the file at `path`. Raises InputError."""
     with _opened(path, _import_pyarrow()) as file:
         return tuple(file.schema_arrow.names)
+
+
+@contextmanager
+def opened_parquet(path: Path) -> Iterator[tuple[tuple[str, ...], Iterator[Sequence[Sequence[Any]]]]]:
+    """The names of the columns, and the rows as Python values in batches. Raises InputError, inside the block too."""
+    with _opened(path, _import_pyarrow()) as file:
+        batches = file.iter_batches(batch_size=BATCH_ROWS)
+        rows = (list(zip(*(column.to_pylist() for column in batch.columns), strict=True)) for batch in batches)
+        yield tuple(file.schema_arrow.names), rows
 
 
 @contextmanager

@@ -133,6 +133,20 @@ def sql_column_names(source: SqlSource, name: str = "the database") -> tuple[str
         return names
 
 
+def sql_table_names(source: SqlSource, name: str = "the database") -> tuple[str, ...]:
+    """The names of tables and views of the database's usual schema, whatever `source` reads. Raises InputError."""
+    sql = _import_sqlalchemy()
+    engine = _engine(source, sql, name)
+    try:
+        with engine.connect() as connection:
+            inspector = sql.inspect(connection)
+            return (*inspector.get_table_names(), *inspector.get_view_names())
+    except sql.exc.SQLAlchemyError as error:
+        raise _failed(error, source, name) from None
+    finally:
+        engine.dispose()
+
+
 @contextmanager
 def opened_sql(source: SqlSource, name: str) -> Iterator[tuple[tuple[str, ...], Iterator[Sequence[Sequence[Any]]]]]:
     """The names of the columns, and the rows in batches of at most 10,000. Raises InputError, inside the block too."""

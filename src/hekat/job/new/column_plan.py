@@ -51,6 +51,8 @@ def plan_column(column: ColumnProfile, least: int | None = None) -> ColumnPlan:
     """Decide by the facts of all files together. `least` is how many rows a category needs, unless said RARE_ROWS, or 1
     in small tables; with it no bucket of fewer rows is made."""
     name = column.name
+    if column.strange is not None:
+        return _left_out(name, f"values of type {column.strange}")
     if not column.filled:
         return _left_out(name, "empty in every row")
     if column.distinct == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
 from hekat.job.new.new_guest_job import NewGuestJob
-from hekat.job.new.template_lines import chosen, default, example
+from hekat.job.new.template_lines import chosen, default, example, setting
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.protocol.vertical_linear.settings import (
@@ -94,8 +94,11 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
         ],
         [
             "[validation]",
-            default(
-                "hold_out", 0.0, "fraction of the common rows to measure on and not to train on; not with test_data"
+            setting(
+                "hold_out",
+                job.hold_out,
+                0.0,
+                "fraction of the common rows to measure on and not to train on; not with test_data",
             ),
         ],
         [

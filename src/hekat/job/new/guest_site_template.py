@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from hekat.job.new.new_guest_job import NewGuestJob
-from hekat.job.new.site_template import COMMENTS, live_lines, machine_lines, policy_lines, state_lines
+from hekat.job.new.site_template import COMMENTS, DEFAULTS, live_lines, machine_lines, policy_lines, state_lines
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.job.site_file import SITE_FORMAT
 from hekat.toml_text import toml_key
 
 _ID = "the column that names a person, in the same writing at all parties; several: a list"
 _PATH = "a header of column names, then a row for each person"
-_DEFAULTS = {
-    "ignore": [],
-    "dates": [],
-    "deny_columns": [],
-    "separator": ",",
-    "decimal": ".",
-    "encoding": "utf-8",
-    "missing": [],
-}
 _COMMENTS = {**COMMENTS, "path": _PATH, "id": _ID, "label": COMMENTS["label"] + "; the guest alone has one"}
 
 
@@ -46,12 +37,14 @@ def _party(job: NewGuestJob, party: str) -> list[str]:
     lines = [f"[{toml_key('party', party)}]", *_keys(job, party), ""]
     lines += [
         f"[{toml_key('party', party, 'data', job.data_name)}]",
-        chosen("source", "csv", "or another kind that docs/how_to/data_sources.md describes"),
+        chosen("source", job.data_kind, "or another kind that docs/how_to/data_sources.md describes"),
         *(chosen(key, value, _COMMENTS[key]) for key, value in source.items()),
     ]
     if not is_guest:  # the guest's lines say what there is
         return lines
-    return lines + [default(key, value, COMMENTS[key]) for key, value in _DEFAULTS.items() if key not in source]
+    return lines + [
+        default(key, value, COMMENTS[key]) for key, value in DEFAULTS[job.data_kind].items() if key not in source
+    ]
 
 
 def _keys(job: NewGuestJob, party: str) -> list[str]:

@@ -14,10 +14,12 @@ MODELS = ("logistic", "linear")
 
 @dataclass(frozen=True)
 class NewGuestJob:
-    """One new vertical regression or set intersection; tables are CSV files. `arbiter`, `model`, `classes` and `label`
-    are for a regression. `sources` are the options of parties' data sources as the site file says them, where tables
-    were looked at, and `columns` is what the job says of columns. Raises InputError for choices that do not go
-    together."""
+    """One new vertical regression or set intersection, on tables in CSV files unless `data_kind` says otherwise.
+
+    `arbiter`, `model`, `classes` and `label` are for a regression, `hold_out` is the part of the common rows to measure
+    it on. `sources` are the options of parties' data sources as the site file says them, where tables were looked at,
+    and `columns` is what the job says of columns. Raises InputError for choices that do not go together.
+    """
 
     protocol: str
     name: str = "first-job"
@@ -30,6 +32,8 @@ class NewGuestJob:
     id: tuple[str, ...] = ("id",)
     sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    data_kind: str = "csv"
+    hold_out: float = 0.0
     data_name: str = field(default="rows", init=False)
 
     def __post_init__(self) -> None:

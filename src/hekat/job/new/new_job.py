@@ -25,6 +25,7 @@ ENDINGS = {
 # Kinds whose columns have names, including the label's.
 NAMED_KINDS = ("csv", "parquet", "sql", "excel")
 EXAMPLE_TABLE = "visits"
+_PLACES = ("path", "url", "url_variable")
 EXAMPLE_MODULE, EXAMPLE_COLUMNS = "example_rows", ("age", "dose", "days")
 NET_MODULE, NET_NAME = "my_net", "my-net"
 
@@ -93,7 +94,12 @@ class NewJob:
             return {"function": f"{EXAMPLE_MODULE}:load", "arguments": {"who": who}}
         path = self.path_of(who)
         if self.sources:
-            return self.sources.get(who) or {**self.sources[self.parties[0]], "path": path}
+            first = self.sources[self.parties[0]]
+            elsewhere = {"path": path} if "path" in first else {"url": f"sqlite:///{path}"}
+            return self.sources.get(who) or {
+                **elsewhere,
+                **{key: one for key, one in first.items() if key not in _PLACES},
+            }
         if self.data_kind == "sql":
             return {"url": f"sqlite:///{path}", "table": EXAMPLE_TABLE, "label": self.label}
         if self.data_kind == "npy":

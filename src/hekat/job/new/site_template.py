@@ -49,7 +49,7 @@ _NAMED_EXAMPLES: Mapping[str, Any] = {
     "date_format": "%d.%m.%Y",
     "allow_columns": ["age", "dose"],
 }
-_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "csv": {**_NAMED, "separator": ",", "decimal": ".", "encoding": "utf-8", "missing": []},
     "parquet": _NAMED,
     "sql": {**_NAMED, "missing": []},
@@ -144,7 +144,7 @@ def _source(job: NewJob, who: str, *, brief: bool = False) -> list[str]:
         comments["labels"] = "a file of its own for labels, where the .npz holds none"
     lines = [chosen("source", kind, ", ".join(f'"{name}"' for name in DATA_KINDS))]
     lines += [chosen(key, value, comments[key]) for key, value in options.items()]
-    lines += [default(key, value, comments[key]) for key, value in _DEFAULTS[kind].items() if key not in options]
+    lines += [default(key, value, comments[key]) for key, value in DEFAULTS[kind].items() if key not in options]
     return lines + [example(key, value, comments[key]) for key, value in _EXAMPLES.get(kind, {}).items()]
 
 
