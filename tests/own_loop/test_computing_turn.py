@@ -15,7 +15,7 @@ TASKS = Path("/proc/self/task")
 POOL_THREADS = 3
 MOST_LOOKS = 20_000
 
-torch = pytest.importorskip("torch", reason="the pools are PyTorch's")
+torch = pytest.importorskip("torch", reason="the pools are PyTorch's: needs hekat[torch]")
 
 
 @pytest.fixture(autouse=True)
