@@ -1,7 +1,22 @@
-"""Vertical regressions in the shape of scikit-learn: fit, predict, score, and its cross-validation."""
+"""Vertical and horizontal estimators in the shape of scikit-learn: fit, predict, score, and its cross-validation."""
 
 from hekat.estimator.common_rows import CommonRows, find_common_rows
+from hekat.estimator.horizontal_estimators import (
+    HorizontalLinearRegression,
+    HorizontalLogisticRegression,
+    HorizontalMLPClassifier,
+    HorizontalMLPRegressor,
+)
 from hekat.estimator.linear_regression import VerticalLinearRegression
 from hekat.estimator.logistic_regression import VerticalLogisticRegression
 
-__all__ = ["CommonRows", "VerticalLinearRegression", "VerticalLogisticRegression", "find_common_rows"]
+__all__ = [
+    "CommonRows",
+    "HorizontalLinearRegression",
+    "HorizontalLogisticRegression",
+    "HorizontalMLPClassifier",
+    "HorizontalMLPRegressor",
+    "VerticalLinearRegression",
+    "VerticalLogisticRegression",
+    "find_common_rows",
+]

@@ -33,7 +33,7 @@ SUFFICIENT_FALL = 1e-4
 LEAST_FALL_PART = 5e-5
 LEAST_FALL = 1e-7
 # For least squares, where the first step solves the problem and the next ones only take out rounding.
-LEAST_FALL_PART_OF_SQUARES = 1e-9
+LEAST_FALL_PART_OF_SQUARES = 1e-7
 # A candidate so near to the kept point, in units of the direction, that the loss will not fall there either.
 LEAST_STEP = 2.0**-20
 # A pair whose step and change of slope are nearly at right angles tells nothing of the curvature.

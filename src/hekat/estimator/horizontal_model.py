@@ -1,0 +1,206 @@
+"""What horizontal estimators share: all roles trained on this machine, and answers of the common model."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from hekat.data import Table
+from hekat.errors import InputError
+from hekat.estimator.horizontal_parameters import HorizontalParameters
+from hekat.estimator.party_tables import as_table
+from hekat.estimator.played_roles import Role, play_roles
+from hekat.ledger import AuditReport, RecordedChannel
+from hekat.progress_line import ProgressLine
+from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
+from hekat.protocol.horizontal.party import PartyRun, run_party
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.line_search import has_settled
+from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, build_model
+from hekat.protocol.loss_verdict import judge_losses
+from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.protocol.stopwatch import Stopwatch
+
+FloatArray = npt.NDArray[np.float64]
+PROTOCOL = "horizontal"
+
+
+class HorizontalModel(HorizontalParameters):
+    """Training and answers of all horizontal estimators; HorizontalParameters lists its parameters."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train: this process plays every role, through sealed channels, as on machines of their own.
+
+        Args:
+            X: `{party: array, sparse matrix, data frame or hekat.data.Table}`, the same columns at every party; or
+                `{party: (rows, labels)}`.
+            y: `{party: labels}`, one for each row; None: those beside the rows in X, or in its Tables.
+
+        Returns:
+            The fitted estimator itself.
+
+        Raises:
+            InputError: rows or labels that cannot be used, or parameters.
+            PolicyError: two parties where `allow_two_parties` is not set.
+            PartyStoppedError: a role failed for another reason.
+        """
+        tables = _read_tables(X, y)
+        tables, classes = self._encode(tables)
+        settings = self._settings(tables, None if classes is None else tuple(map(str, classes)))
+        line = ProgressLine("training on all rows", settings.training.round_count, shown=self.progress)
+
+        def note_round(record: RoundRecord, state: TrainingState) -> None:
+            line.reach(record.round, f"round {record.round} of at most {settings.training.round_count} done")
+
+        with line, ExitStack() as stack:
+            states = _open_states(settings, stack)
+            roles: dict[str, Role[TrainingState | None]] = {}
+            for name in settings.parties:
+                on_round = note_round if name == settings.leader else _ignore
+                roles[name] = _party_role(tables[name], settings, states.get(name), on_round)
+            roles[settings.aggregator] = _aggregator_role(settings)
+            played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
+        state = played.results[settings.leader]
+        assert state is not None
+        self._keep(state, settings, tables[settings.leader])
+        if classes is not None:
+            self.classes_: npt.NDArray[Any] = classes
+        self.ledgers_: dict[str, AuditReport] = played.audits
+        self.seconds_: float = played.seconds
+        if not self.converged_:
+            warnings.warn(
+                f"training has not settled after {self.n_iter_} rounds: its loss was still moving; raise rounds",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _encode(self, tables: dict[str, Table]) -> tuple[dict[str, Table], npt.NDArray[Any] | None]:
+        """(tables whose labels are as models take them, the classes of all parties or None for numbers)."""
+        raise NotImplementedError
+
+    def _keep(self, state: TrainingState, settings: HorizontalSettings, first: Table) -> None:
+        self.losses_: list[float] = list(state.losses)
+        self.n_iter_: int = state.rounds_done
+        self.n_features_in_: int = first.features.shape[1]
+        self.parameters_: dict[str, FloatArray] = dict(state.parameters)
+        self.mean_: FloatArray = state.standardiser.mean
+        self.scale_: FloatArray = state.standardiser.spread
+        searches = settings.training.searches_line
+        settled = has_settled(state.optimiser_state) if searches else judge_losses(state.losses).course == "settled"
+        self.converged_: bool = settled or state.finished
+        self._state, self._fitted_settings = state, settings
+        weight = state.parameters.get("weight")
+        if weight is not None:
+            # In units of the columns as they were given.
+            coefficients = (weight / self.scale_[:, np.newaxis]).T
+            self.coef_: FloatArray = coefficients if settings.classes is not None else coefficients[0]
+            self.intercept_: Any = state.parameters["bias"] - coefficients @ self.mean_
+            if settings.classes is None:
+                self.intercept_ = float(self.intercept_[0])
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as the model takes them. Raises InputError."""
+        features = as_table(X, "X").features
+        if features.shape[1] != self.n_features_in_:
+            raise InputError(
+                "X has other columns than the model",
+                expected=f"{self.n_features_in_} columns",
+                got=str(features.shape[1]),
+                cure="give the columns of fit, in their order",
+            )
+        return self._state.standardiser.apply(features)
+
+    def _model(self) -> Any:
+        check_is_fitted(self, "parameters_")
+        return build_model(self._fitted_settings, self.n_features_in_)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class or number of each row, on this machine: the model is common to all parties.
+
+        Args:
+            X: Rows with the columns of `fit`, an array, sparse matrix or data frame.
+
+        Returns:
+            One answer for each row, shape (rows,).
+
+        Raises:
+            InputError: other columns than in `fit`.
+        """
+        answers: npt.NDArray[Any] = self._model().predict(self.parameters_, self._rows(X))
+        return self.classes_[answers] if self._fitted_settings.classes is not None else answers
+
+
+def _read_tables(X: Any, y: Any) -> dict[str, Table]:
+    """Every party's table with its labels as they are given. Raises InputError."""
+    if not isinstance(X, Mapping) or not X or not (y is None or isinstance(y, Mapping)):
+        raise InputError(
+            "rows of several parties are needed",
+            expected="fit({party: rows}, {party: labels}), or fit({party: (rows, labels)})",
+            got=f"X of type {type(X).__name__}, y of type {type(y).__name__}",
+            cure="name each party's rows and labels",
+        )
+    tables: dict[str, Table] = {}
+    for party, given in X.items():
+        rows, labels = given if isinstance(given, tuple) else (given, None)
+        if labels is None:
+            labels = y.get(party) if y is not None else getattr(rows, "labels", None)
+        table = as_table(rows, str(party))
+        labels = None if labels is None else np.asarray(labels)
+        if labels is None or labels.shape != (len(table),):
+            raise InputError(
+                f"labels of {party} do not fit its rows",
+                expected=f"one label for each of {len(table)} rows",
+                got="none" if labels is None else f"shape {labels.shape}",
+                cure=f"give labels under {party!r} in y",
+            )
+        tables[str(party)] = replace(table, labels=labels)
+    return tables
+
+
+def _open_states(settings: HorizontalSettings, stack: ExitStack) -> dict[str, UploadState]:
+    """Upload numbers of each party for this one run; its keys end with it."""
+    if settings.protection != "lattice":
+        return {}
+    place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hekat-estimator-")))
+    digest = hashlib.sha256(repr(settings).encode()).digest()
+    states = {}
+    for name in settings.parties:
+        states[name] = open_upload_state(place / name, digest, durable=False, with_run=True)
+        stack.enter_context(states[name].uploads)
+    return states
+
+
+def _party_role(
+    table: Table,
+    settings: HorizontalSettings,
+    state: UploadState | None,
+    on_round: Callable[[RoundRecord, TrainingState], None],
+) -> Role[TrainingState | None]:
+    def play(channel: RecordedChannel, stopwatch: Stopwatch) -> TrainingState | None:
+        local = LocalRun(stopwatch, on_round, lambda state: None)
+        return run_party(channel, table, settings, PartyRun(local, upload_state=state))
+
+    return play
+
+
+def _aggregator_role(settings: HorizontalSettings) -> Role[TrainingState | None]:
+    def play(channel: RecordedChannel, stopwatch: Stopwatch) -> None:
+        run_aggregator(channel, settings, AggregatorRun(stopwatch))
+
+    return play
+
+
+def _ignore(record: RoundRecord, state: TrainingState) -> None:
+    return None

@@ -1,0 +1,142 @@
+"""Horizontal estimators: scikit-learn's answers and shape, over every protection that needs no key from outside."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from hekat.errors import InputError, PolicyError
+from hekat.estimator import (
+    HorizontalLinearRegression,
+    HorizontalLogisticRegression,
+    HorizontalMLPClassifier,
+    HorizontalMLPRegressor,
+)
+
+PARTIES = ("north", "lake", "county")
+ESTIMATORS = (
+    HorizontalLogisticRegression,
+    HorizontalLinearRegression,
+    HorizontalMLPClassifier,
+    HorizontalMLPRegressor,
+)
+
+
+def dealt(X, y) -> tuple[dict, dict]:
+    order = np.random.default_rng(4).permutation(len(y))
+    parts = np.array_split(order, len(PARTIES))
+    return {name: X[rows] for name, rows in zip(PARTIES, parts, strict=True)}, {
+        name: y[rows] for name, rows in zip(PARTIES, parts, strict=True)
+    }
+
+
+@pytest.mark.parametrize("protection", ["lattice", "none"])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+def test_classes_are_scikit_learns(load, protection) -> None:
+    X, y = load(return_X_y=True)
+    names = np.array(["low", "middle", "top"])[y]
+    model = HorizontalLogisticRegression(protection=protection).fit(*dealt(X, names))
+    scaler = StandardScaler().fit(X)
+    reference = LogisticRegression(max_iter=5000, tol=1e-8).fit(scaler.transform(X), names)
+    assert list(model.classes_) == sorted(set(names))
+    assert model.converged_
+    assert model.n_iter_ < 60
+    agree = model.predict(X) == reference.predict(scaler.transform(X))
+    assert agree.mean() > 0.99
+    np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(scaler.transform(X)), atol=0.08)
+    # coef_ is in units of the columns as they were given.
+    scores = X @ model.coef_.T + model.intercept_
+    found = model.classes_[(scores[:, 0] > 0).astype(int) if len(model.classes_) == 2 else scores.argmax(axis=1)]
+    assert (found == model.predict(X)).all()
+    assert model.coef_.shape == reference.coef_.shape
+    assert model.intercept_.shape == reference.intercept_.shape
+
+
+def test_numbers_are_scikit_learns() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(300, 4)) * [1.0, 100.0, 1e-3, 5.0] + [0.0, 1e4, 0.0, 2.0]
+    y = X @ [1.0, 0.02, 900.0, -1.0] + rng.normal(size=300)
+    rows, labels = dealt(X, y)
+    model = HorizontalLinearRegression().fit({name: (rows[name], labels[name]) for name in PARTIES})
+    reference = LinearRegression().fit(X, y)
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-3)
+    assert model.intercept_ == pytest.approx(reference.intercept_, rel=1e-2)
+    assert model.score(X, y) == pytest.approx(reference.score(X, y), abs=1e-5)
+    assert model.n_iter_ <= 3
+
+
+def test_a_network_learns_what_no_line_separates() -> None:
+    X = np.random.default_rng(2).normal(size=(600, 2))
+    rows, labels = dealt(X, (X.prod(axis=1) > 0).astype(int))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = HorizontalMLPClassifier(hidden=(8,), rounds=60, protection="none").fit(rows, labels)
+        numbers = HorizontalMLPRegressor(hidden=(8,), rounds=60, protection="none").fit(
+            rows, {name: values.prod(axis=1) for name, values in rows.items()}
+        )
+    assert model.score(X, (X.prod(axis=1) > 0).astype(int)) > 0.93
+    assert numbers.score(X, X.prod(axis=1)) > 0.8
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_parameters_are_got_set_and_cloned(kind) -> None:
+    model = kind(rounds=7, l2=0.5)
+    again = clone(model).set_params(seed=3)
+    assert {**model.get_params(), "seed": 3} == again.get_params()
+    with pytest.raises(NotFittedError):
+        model.predict(np.zeros((1, 2)))
+
+
+def test_too_few_rounds_are_said() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="has not settled after 2 rounds"):
+        model = HorizontalLogisticRegression(rounds=2, protection="none").fit(*dealt(X, y))
+    assert not model.converged_
+
+
+def test_local_steps_are_there_by_name() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = HorizontalLogisticRegression(algorithm="fedavg", rounds=5, protection="none").fit(*dealt(X, y))
+    assert model.n_iter_ == 5
+    assert model.score(X, y) > 0.95
+    with pytest.raises(InputError, match="has no effect"):
+        HorizontalLogisticRegression(learning_rate=0.5).fit(*dealt(X, y))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "match"),
+    [
+        (np.zeros((4, 2)), np.zeros(4), "rows of several parties"),
+        ({"a": np.zeros((4, 2))}, {"a": np.zeros(3)}, "labels of a do not fit"),
+        ({"a": np.zeros((4, 2))}, None, "labels of a do not fit"),
+        ({name: (np.ones((4, 2)), np.ones(4, int)) for name in PARTIES}, None, "one class only"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(X, y, match) -> None:
+    with pytest.raises(InputError, match=match):
+        HorizontalLogisticRegression().fit(X, y)
+
+
+def test_two_parties_are_refused_unless_both_accept() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = {"a": (X[:200], y[:200]), "b": (X[200:], y[200:])}
+    with pytest.raises(PolicyError, match="two parties"):
+        HorizontalLogisticRegression().fit(rows)
+    assert HorizontalLogisticRegression(allow_two_parties=True, protection="none").fit(rows).converged_
+
+
+def test_other_columns_are_refused() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = HorizontalLogisticRegression(protection="none").fit(*dealt(X, y))
+    with pytest.raises(InputError, match="other columns"):
+        model.predict(X[:, 1:])
