@@ -271,7 +271,7 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
         ["sparse", "true or false"],
     ),
     "a kind of source that is none": (
-        edit("site.toml", 'source = "csv"', 'source = "excel"'),
+        edit("site.toml", 'source = "csv"', 'source = "word"'),
         ["no kind of data source", "'parquet'", "'libsvm'", "'npy'"],
     ),
 }
