@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,8 @@ def test_one_edit_makes_the_run_go_and_rows_to_predict_for_are_filled_alike(desc
     answer = place.run()
     assert answer.code == 0, answer.err
     folder = place.folders()[-1]
+    by_step = json.loads((folder / "summary.json").read_text())["bytes"]["by_role"]["north"]["by_step"]
+    assert by_step["fill"]["up"] > 0, "sums of fills are told apart from those that begin a session"
     with np.load(folder / "model.npz") as model:
         fill = model["standardiser/fill"]
     median = np.sort(kept)[(kept.size - 1) // 2]

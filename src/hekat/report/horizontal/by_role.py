@@ -25,6 +25,7 @@ WAYS = {
 }
 _BYTE_STEPS = {
     "session": "greetings, keys, first agreements, end",
+    "fill": "encrypted sums for what fills empty cells",
     "standardise": "encrypted sums for mean and spread of each column",
     "bounds": "agreeing on clipping bounds",
     "sums": "updates, shares and sums of the rounds",

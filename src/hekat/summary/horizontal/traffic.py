@@ -13,6 +13,7 @@ _KINDS = (
     ("bounds", re.compile(r"round-\d+/(?:exponents(?:/|$)|range$|clip$)")),
     ("agreement", re.compile(r"round-\d+/(?:end|agreed)$")),
     ("sums", re.compile(r"round-\d+/")),
+    ("fill", re.compile(r"fill/")),
     ("standardise", re.compile(r"standardise/")),
     ("validation", re.compile(r"validation/")),
 )
