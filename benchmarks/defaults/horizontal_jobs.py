@@ -29,7 +29,7 @@ def measure_default_job(data: DataSet, place: Path) -> dict[str, Any]:
     summary = run_job(load_inputs(place / "job.toml"), place / "runs").summary
     seconds = time.perf_counter() - start
     found = next(row["metrics"] for row in summary["results"] if row["kind"] == "encrypted")
-    reference = _reference(data, np.concatenate(parties), test)
+    reference = measure_scikit_learn(data, np.concatenate(parties), test)
     score = "accuracy" if data.classes else "r2"
     return {
         "data": data.name,
@@ -76,7 +76,8 @@ def _write_csv(data: DataSet, path: Path, rows: np.ndarray) -> None:
             file.write(",".join(map(repr, [*values, label])) + "\n")
 
 
-def _reference(data: DataSet, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
+def measure_scikit_learn(data: DataSet, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
+    """scikit-learn's metrics on the rows `test`, trained at its defaults on the standardised rows `train`."""
     estimator = LogisticRegression(max_iter=10_000) if data.classes else LinearRegression()
     model = make_pipeline(StandardScaler(), estimator).fit(data.X[train], data.y[train])
     X, y = data.X[test], data.y[test]

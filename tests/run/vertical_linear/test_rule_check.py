@@ -133,3 +133,12 @@ def test_common_rows_are_found_in_the_order_of_the_set_intersection(firms) -> No
     for party, table in here.items():
         assert table.ids.to_rows() == played.tables[party].ids.to_rows()
         assert 0 < len(table) < len(inputs.tables[party])
+
+
+def test_a_site_of_few_predictions_says_how_many_rows_may_be_calibrated_on(firms) -> None:
+    firms.write_job("[training]\nepochs = 3\n")
+    firms.write_site(policy=firms.POLICY + "max_predictions = 50\n")
+    with pytest.raises(PolicyError, match=r"set training\.calibration_rows = 50 or fewer"):
+        firms.load_inputs()
+    firms.write_job("[training]\ncalibration_rows = 50\n")
+    assert firms.load_inputs().job.settings.calibration_rows == 50

@@ -190,9 +190,21 @@ def check_score_bits(policy: SitePolicy, score_bits: int) -> None:
         )
 
 
-def check_test_rows_allowed(policy: SitePolicy, row_count: int) -> None:
-    """Raise PolicyError where a run would end with more predictions than the site allows with a new model's parts."""
-    check_prediction_limit("the site", row_count, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
+def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int = 0) -> None:
+    """Raise PolicyError where a run would end with more predictions than the site allows with a new model's parts.
+
+    `row_count` are the rows to measure on, `calibrated` the training rows that probabilities are fitted to.
+    """
+    if calibrated and row_count <= policy.max_predictions < row_count + calibrated:
+        left = policy.max_predictions - row_count
+        raise PolicyError(
+            "the site does not allow so many predictions to fit probabilities to",
+            expected=f"at most {left} training rows beside {row_count} rows to measure on: {MAX_PREDICTIONS_KEY}",
+            got=str(calibrated),
+            cure=f"set training.calibration_rows = {left} or fewer in the job, or let the site's owner raise "
+            f"{MAX_PREDICTIONS_KEY}",
+        )
+    check_prediction_limit("the site", row_count + calibrated, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
 
 
 def _check_form(policy: SitePolicy, form: str) -> None:

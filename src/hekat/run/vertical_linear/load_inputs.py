@@ -94,9 +94,9 @@ def load_vertical_inputs(
     predicted = min((len(table) for table in test_tables.values()), default=0)
     if tables:
         most = min(len(table) for table in tables.values())
-        predicted += min(settings.calibration_rows, most) + count_held_out(most, job.hold_out)
+        predicted += count_held_out(most, job.hold_out)
         with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
-            check_test_rows_allowed(site.policy, predicted)
+            check_test_rows_allowed(site.policy, predicted, min(settings.calibration_rows, most))
     if role is None:
         common = find_common_tables(tables) if needs_ids else tables
         if job.hold_out:
