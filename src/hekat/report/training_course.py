@@ -60,8 +60,9 @@ def course_sentence(course: Course, step: str, settings: Mapping[str, Any]) -> s
     if course["course"] != "settled":
         return course_warning(course, step, settings)
     recent = course["recent"]
+    last = "one" if recent == 1 else str(recent)
     return (
-        f"Converged after {format_count(course['steps'])} {pluralise(course['steps'], step)}: the last {recent} "
+        f"Converged after {format_count(course['steps'])} {pluralise(course['steps'], step)}: the last {last} "
         f"lowered the training loss by less than 1%, or a rule ended training."
     )
 
