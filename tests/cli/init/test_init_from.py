@@ -131,6 +131,14 @@ def test_dates_that_can_be_read_in_two_ways_are_left_out_with_the_way_to_keep_th
     assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
 
 
+def test_the_index_that_pandas_writes_is_a_record_number(tmp_path, capsys) -> None:
+    rows = [f"{7 * n + n % 3},{n % 9},{'yes' if n % 2 else 'no'}" for n in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join([",x,ill", *rows]))
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv"), "--split") == 0
+    assert "left out    index: names or numbers of records" in capsys.readouterr().out
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
+
+
 def test_a_few_odd_texts_among_numbers_count_as_empty_cells(tmp_path, capsys) -> None:
     rows = [f"{'none yet' if n % 20 == 0 else n % 9},{n % 7},{'yes' if n % 2 else 'no'}" for n in range(300)]
     (tmp_path / "a.csv").write_text("\n".join(["dose,x,ill", *rows]))

@@ -21,6 +21,9 @@ from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
 
+# What pandas and R call the first column, whose name they leave out.
+INDEX = "index"
+
 
 def load_csv(
     path: Path,
@@ -39,7 +42,8 @@ def load_csv(
 ) -> Table:
     """Read a table from a CSV file: a header of column names, then a row of cells for each record.
 
-    Blank lines are passed over. Labels and ids stay texts as they stand there.
+    Blank lines are passed over. A first column without a name is called "index", as pandas and R write theirs. Labels
+    and ids stay texts as they stand there.
 
     Args:
         path: The file.
@@ -155,6 +159,8 @@ def _records(path: Path, dialect: CsvDialect, reader: Iterator[list[str]]) -> It
 
 def _names_in(path: Path, dialect: CsvDialect, header: list[str]) -> list[str]:
     names = [cell.strip() for cell in header]
+    if len(names) > 1 and not names[0] and INDEX not in names:
+        names[0] = INDEX
     other = dialect.describe_other_separator(names[0]) if len(names) == 1 else ""
     if other:
         raise InputError(
