@@ -150,6 +150,6 @@ def _plain_bytes(settings: SumSettings, shape: SumShape, uploader_count: int) ->
     # The array says its length beside its values.
     grown = packed_bytes_length(8 * count) - packed_bytes_length(0) + len(pack_body(count)) - len(pack_body(0))
     return (
-        message_bytes(PlainUpdateMessage(values=nothing, weight=weight, counters=counters)) + grown,
+        message_bytes(PlainUpdateMessage(values=nothing, weight=weight, counters=counters, block_count=0)) + grown,
         message_bytes(PlainMeanMessage(values=nothing, weight_sum=weight * uploader_count, counters=counters)) + grown,
     )

@@ -5,13 +5,22 @@ from __future__ import annotations
 from hekat.errors import InputError
 from hekat.protocol.secure_sum.agreement.message_checks import refuse_answer, refuse_size
 from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
+from hekat.protocol.secure_sum.plain.blocks import block_count_of
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 
 
 def check_plain_update(
-    update: PlainUpdateMessage, party: str, step: str, first: PlainUpdateMessage | None, weight_max: int
+    update: PlainUpdateMessage,
+    party: str,
+    step: str,
+    first: PlainUpdateMessage | None,
+    weight_max: int,
+    most_values: int,
 ) -> None:
-    """Raises InputError where an update in the clear has another form than `first`, or a weight that cannot be."""
+    """Raises InputError where an update in the clear has another form than `first`, or a weight that cannot be.
+
+    Blocks hold `most_values` at most.
+    """
     values, counters = update.values, update.counters
     like = update if first is None else first
     if values.ndim != 1 or values.shape != like.values.shape:
@@ -20,6 +29,10 @@ def check_plain_update(
     if counters.ndim != 2 or counters.shape[1] != PLAIN_COUNTER_LIMBS or counters.shape != like.counters.shape:
         expected = f"rows of {PLAIN_COUNTER_LIMBS} limbs" if first is None else f"shape {like.counters.shape}"
         refuse_size(f"party {party}", f"other counters in {step}", expected, counters.shape)
+    most_blocks = block_count_of(most_values)
+    if update.block_count != like.block_count or not 0 <= update.block_count <= most_blocks:
+        expected = f"at most {most_blocks}" if first is None else f"{like.block_count}"
+        refuse_size(f"party {party}", f"another number of blocks in {step}", expected, (update.block_count,))
     if not 1 <= update.weight <= weight_max:
         raise InputError(
             f"party {party} sent a row count that cannot be in {step}",
