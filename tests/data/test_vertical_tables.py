@@ -16,6 +16,7 @@ from hekat.data import (
     check_all_used,
     find_constant_columns,
     is_dense,
+    load_table,
     load_vertical_table,
 )
 from hekat.errors import InputError
@@ -106,11 +107,11 @@ def test_a_sparse_host_beside_a_guest_whose_columns_are_described(folder: Path) 
         ("libsvm", {"path": "d.svm", "columns": 2}, True, "n has no ids; .*libsvm file has no place for ids"),
         (
             "csv",
-            {"path": "only_labels.csv", "id": "who", "label": "y"},
-            True,
-            "no feature columns; expected at least one besides label, id and ignore; got 2 columns, .*; cure: add",
+            {"path": "only_labels.csv", "id": "who", "ignore": ("y",)},
+            False,
+            "no feature columns; expected at least one column besides label, id and ignore; got none; cure: add",
         ),
-        ("npz", {"path": "no_columns.npz"}, True, r"at least one column; got shape \(2, 0\); cure: add a column"),
+        ("npz", {"path": "no_columns.npz"}, False, "n has labels, and so has another party|no feature columns"),
     ],
 )
 def test_parties_that_do_not_fit_their_part(
@@ -130,12 +131,22 @@ def test_rows_in_the_same_order_need_no_ids(id: str | None, folder: Path) -> Non
     assert (table.ids is None, table.notes) == (id is None, ())
 
 
-def test_parquet_without_a_feature(tmp_path: Path) -> None:
+def test_a_guest_may_have_labels_alone_and_nobody_else(folder: Path) -> None:
     arrow = pytest.importorskip("pyarrow", reason="needs hekat[parquet]")
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs hekat[parquet]")
-    parquet.write_table(arrow.table({"who": [1, 2], "y": ["no", "yes"]}), tmp_path / "d.parquet")
-    with pytest.raises(InputError, match=r"no feature columns; .*cure: add a column"):
-        load("parquet", {"path": "d.parquet", "id": "who", "label": "y"}, tmp_path, is_labelled=True)
+    parquet.write_table(arrow.table({"who": [1, 2], "y": ["no", "yes"]}), folder / "d.parquet")
+    columns = {"id": "who", "label": "y"}
+    for kind, options in (
+        ("parquet", {"path": "d.parquet", **columns}),
+        ("csv", {"path": "only_labels.csv", **columns}),
+    ):
+        table = load(kind, options, folder, is_labelled=True)
+        assert table.features.shape == (2, 0)
+        assert table.labels.tolist() == [0, 1]
+        with pytest.raises(InputError, match=r"no feature columns; .*cure: add a column"):
+            load(kind, {**options, "label": None, "ignore": ("y",)}, folder, is_labelled=False)
+        with pytest.raises(InputError, match=r"no feature columns; .*cure: add a column"):
+            load_table(kind, {**options, "id": None, "ignore": ("who",)}, folder, name="n", classes=("no", "yes"))
 
 
 def test_gaps_at_a_host_are_refused_unless_the_job_fills_them(folder: Path) -> None:

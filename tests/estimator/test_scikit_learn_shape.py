@@ -148,8 +148,8 @@ def test_bad_labels_and_settings_are_refused_before_anything_runs(tumours, small
         made.fit(X, X[:, 0])
     with pytest.raises(JobError, match="key_bits"):
         clone(made).set_params(key_bits=1024).fit(X, y)
-    with pytest.raises(JobError, match="shared_weights is for two parties"):
-        clone(made).set_params(columns={"a": [0], "b": [1], "c": [2]}).fit(X, y)
+    with pytest.raises(JobError, match="share_holders refused"):
+        clone(made).set_params(share_holders=["bank", "grocer"]).fit(X, y)
     with pytest.raises(JobError, match="receivers"):
         clone(made).set_params(receivers=["grocer"]).fit(X, y)
     with pytest.raises(JobError, match="receivers") as refused:

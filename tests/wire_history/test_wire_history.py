@@ -31,7 +31,13 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     StartMessage,
 )
 from hekat.protocol.vertical_linear.prediction.messages import PredictionCallMessage
-from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
+from hekat.protocol.vertical_linear.shared_weights.messages import (
+    ColumnAddendsMessage,
+    FactorsMessage,
+    LossShareMessage,
+    ProductsMessage,
+    ScoreAddendsMessage,
+)
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
 from hekat.scheme.rsa import BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts, hash_to_group, sign, verify
@@ -71,6 +77,8 @@ READERS |= {
         OpenedLossMessage,
         PublicKeyMessage,
         LossShareMessage,
+        ColumnAddendsMessage,
+        ScoreAddendsMessage,
         PredictionCallMessage,
         DealtMessage,
         DealersMessage,

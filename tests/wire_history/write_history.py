@@ -36,7 +36,13 @@ from hekat.protocol.vertical_linear.arbiter.messages import (
     StartMessage,
 )
 from hekat.protocol.vertical_linear.prediction.messages import PredictionCallMessage
-from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, LossShareMessage, ProductsMessage
+from hekat.protocol.vertical_linear.shared_weights.messages import (
+    ColumnAddendsMessage,
+    FactorsMessage,
+    LossShareMessage,
+    ProductsMessage,
+    ScoreAddendsMessage,
+)
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys.key_pair import PrivateKey, generate_keys
 from hekat.scheme.rsa import KeyPair as RsaKeyPair
@@ -124,6 +130,7 @@ def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
     )
     key = PublicKeyMessage(public_key=b"key", start_digest=bytes(range(32)))
     loss = OpenedLossMessage(values=np.arange(2, dtype=np.uint64).reshape(1, 2))
+    addends = np.arange(12, dtype=np.uint64).reshape(2, 3, 2)
     share = LossShareMessage(share=np.array([7, 1], np.uint64))
     call = PredictionCallMessage(model_id="model-1", row_count=23, receivers=["bank"], score_bits=12)
     return {
@@ -134,6 +141,8 @@ def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "arbiter-public-key.v2": ("PublicKeyMessage", lambda: to_bytes(key)),
         "opened-loss.v2": ("OpenedLossMessage", lambda: to_bytes(loss)),
         "loss-share.v2": ("LossShareMessage", lambda: to_bytes(share)),
+        "column-addends.v1": ("ColumnAddendsMessage", lambda: to_bytes(ColumnAddendsMessage(addends, addends[:, :1]))),
+        "score-addends.v1": ("ScoreAddendsMessage", lambda: to_bytes(ScoreAddendsMessage(addends))),
         "prediction-call.v2": ("PredictionCallMessage", lambda: to_bytes(call)),
     }
 

@@ -28,6 +28,7 @@ from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import least_batch_rows
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.scheme.bfv import PRODUCTS
 from hekat.scheme.paillier import KeyPair
@@ -101,7 +102,9 @@ def cost_of_vertical_job(inputs: VerticalInputs) -> VerticalCost:
     is_lattice = settings.protection == "lattice"
     if is_lattice:
         _check_room(inputs, row_count)
-    rehearsed = min(rows_of_batch, PRODUCTS.degree if is_lattice else MAX_REHEARSED_ROWS)
+    columns = sum(len(table.feature_names) for table in inputs.tables.values())
+    most = max(MAX_REHEARSED_ROWS, least_batch_rows(settings, columns) if settings.form == "shared_weights" else 0)
+    rehearsed = min(rows_of_batch, PRODUCTS.degree if is_lattice else most)
     keys = _passing_keys(inputs.job)
     with declare_tenancy(inputs.site.machine.single_tenant):
         one = _rehearse(inputs, rehearsed, 1, keys)

@@ -3,6 +3,7 @@
 from hekat.data.check import (
     check_finite,
     check_for_training,
+    check_has_columns,
     check_has_ids,
     check_has_labels,
     check_has_no_labels,
@@ -52,6 +53,7 @@ __all__ = [
     "check_all_used",
     "check_finite",
     "check_for_training",
+    "check_has_columns",
     "check_has_ids",
     "check_has_labels",
     "check_has_no_labels",

@@ -146,8 +146,32 @@ def check_has_ids(table: Table) -> None:
         )
 
 
+def check_has_columns(table: Table) -> None:
+    """Check that a table has a feature column.
+
+    Args:
+        table: The table.
+
+    Raises:
+        InputError: The table has labels or ids alone.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, check_has_columns
+        >>> check_has_columns(Table(np.array([[61.0]]), np.array([1]), ("age",)))
+    """
+    if not table.features.shape[1]:
+        raise InputError(
+            f"{table.name} has no feature columns",
+            expected="at least one column besides label, id and ignore",
+            got="none",
+            cure="add a column to learn from, or name fewer under ignore in the site file; only the guest of a "
+            "vertical regression in form 'shared_weights' may have labels alone",
+        )
+
+
 def check_for_training(table: Table) -> None:
-    """Check that a table can be trained on: it has labels and two rows.
+    """Check that a table can be trained on: it has columns, labels and two rows.
 
     One row is refused because an update from one row tells that row. One class is not: silos are often so, and which
     classes there are is public in the job.
@@ -156,7 +180,7 @@ def check_for_training(table: Table) -> None:
         table: The table.
 
     Raises:
-        InputError: The table has no labels, or fewer than two rows.
+        InputError: The table has no columns, no labels, or fewer than two rows.
 
     Examples:
         >>> import numpy as np
@@ -164,6 +188,7 @@ def check_for_training(table: Table) -> None:
         >>> check_for_training(Table(np.array([[61.0], [40.0]]), np.array([1, 0]), ("age",)))
     """
     check_has_rows(table)
+    check_has_columns(table)
     check_has_labels(table)
     if len(table) == 1:
         raise InputError(

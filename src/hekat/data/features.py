@@ -44,14 +44,12 @@ def checked_features(values: Any, name: str) -> Features:
     """`values` as float64, read-only: C-contiguous, or CSR in canonical form. Raises InputError; names no value."""
     what = f"features of {name}"
     features = _as_sparse(values, what) if hasattr(values, "tocsr") else as_numbers(values, what)
-    if features.ndim != 2 or features.shape[1] == 0:
+    if features.ndim != 2:
         raise InputError(
             f"{what} are not a table",
-            expected="shape (rows, columns), at least one column",
+            expected="shape (rows, columns)",
             got=f"shape {features.shape}",
-            cure="add a column to learn from: a party without any has no part in training"
-            if features.ndim == 2
-            else "give a two-dimensional array, one row for each record",
+            cure="give a two-dimensional array, one row for each record",
         )
     check_column_count(features.shape[1], name)
     return read_only(features) if is_dense(features) else _read_only_rows(features)

@@ -10,6 +10,7 @@ from typing import Any
 from hekat.data.check import (
     check_finite,
     check_for_training,
+    check_has_columns,
     check_has_ids,
     check_has_labels,
     check_has_no_labels,
@@ -87,7 +88,9 @@ def load_table(
     """
     specs = replace(columns or ColumnSpecs(), for_training=for_training)
     form = TableForm(None if classes is None else tuple(classes), specs, sparse, digest_rows)
-    table = encode_labels(_load_checked(kind, options, folder, name, form), classes)
+    table = _load_checked(kind, options, folder, name, form)
+    check_has_columns(table)
+    table = encode_labels(table, classes)
     if for_training:
         check_for_training(table)
     return table
@@ -115,7 +118,8 @@ def load_vertical_table(
         options: The options of that kind, as in the site file.
         folder: What paths are relative to.
         name: What errors call the table.
-        is_labelled: Whether the table must have labels; None where they may be there or not: rows to predict for.
+        is_labelled: Whether the table must have labels; None where they may be there or not: rows to predict for. With
+            labels, or None, it may have no other columns.
         classes: The names of the classes, in the job's order; None for a regression.
         columns: How columns become features, of other parties too: those that the table lacks are passed over (see
             `check_all_used`).
@@ -140,6 +144,8 @@ def load_vertical_table(
     specs = replace(columns or ColumnSpecs(), everywhere=False, for_training=for_training)
     form = TableForm(None if classes is None else tuple(classes), specs, sparse)
     table = _load_checked(kind, options, folder, name, form)
+    if is_labelled is False:
+        check_has_columns(table)
     if needs_ids:
         check_has_ids(table)
     if is_labelled is not None:

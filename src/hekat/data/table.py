@@ -33,7 +33,8 @@ class Table:
 
     Args:
         features: float64 (rows, columns): an array, or a scipy.sparse.csr_array. Integers and booleans are taken as
-            float64. NaN and infinity are for `check_finite`.
+            float64. No column at all will do for a guest that has
+            labels alone; other uses refuse it with `check_has_columns`. NaN and infinity are for `check_finite`.
         labels: (rows,), numbers or texts as they were read, until `encode_labels` makes them int64 classes or float64
             numbers; None where there are none.
         feature_names: The name of each column.

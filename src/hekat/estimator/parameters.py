@@ -30,8 +30,9 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         id: The column of every party's data frame that says which record a row is, or `{party: column}`; `"index"`: the
             frames' index. Common rows are then found by intersection. None: rows align, or Tables have ids.
         arbiter: A role without rows that opens masked gradients: form `"arbiter"`, any number of hosts.
-        form: `"arbiter"` or `"shared_weights"`; None: the first where an arbiter is named, else the second, which is
-            for one host.
+        form: `"arbiter"` or `"shared_weights"`; None: the first where an arbiter is named, else the second.
+        share_holders: The two parties that hold all shares in form `"shared_weights"`; None: the guest and the first
+            host.
         protection: `"paillier"`; `"lattice"`, with an arbiter alone; `"none"`: in the clear.
         key_bits: The size of Paillier keys, in bits; not with protection `"lattice"`, whose ring is always the same.
         epochs: How often training goes over all rows, at most.
@@ -77,6 +78,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         id: IdName = None,
         arbiter: str | None = None,
         form: Form | None = None,
+        share_holders: Sequence[str] | None = None,
         protection: Protection = "paillier",
         key_bits: int = 3072,
         epochs: int = 10,
@@ -111,6 +113,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.id = id
         self.arbiter = arbiter
         self.form = form
+        self.share_holders = share_holders
         self.protection = protection
         self.key_bits = key_bits
         self.epochs = epochs
@@ -148,6 +151,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             guest=parties[0],
             hosts=parties[1:],
             form=self.form,
+            share_holders=None if self.share_holders is None else tuple(self.share_holders),
             arbiter=self.arbiter,
             task=self._task,
             classes=classes,

@@ -22,6 +22,7 @@ _DEFAULT = re.compile(_SETTING.pattern + r"(?!.* # no default; )", re.MULTILINE)
 VARIANTS = {
     "two parties": ("vertical_linear",),
     "an arbiter": ("vertical_linear", "--hosts", "b,c", "--arbiter", "judge"),
+    "three parties in shares": ("vertical_linear", "--hosts", "b,c"),
     "a regression": ("vertical_linear", "--model", "linear"),
     "psi": ("psi", "--hosts", "b,c"),
 }
@@ -153,7 +154,6 @@ def test_choices_stand_in_the_files(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("vertical_linear", "--hosts", "b,c"), "or an arbiter"),
         (("vertical_linear", "--model", "mlp"), "logistic or linear"),
         (("vertical_linear", "--model", "linear", "--classes", "a,b"), "none with --model linear"),
         (("vertical_linear", "--classes", "a"), "two different classes"),

@@ -324,7 +324,7 @@ def test_a_run_that_stopped_says_how_it_goes_on_and_does(place, monkeypatch) -> 
 @pytest.mark.parametrize(
     ("file", "pattern", "replacement", "told"),
     [
-        ("job.toml", 'arbiter = "notary"', "", "shared_weights is for two parties"),
+        ("job.toml", 'arbiter = "notary"', "", "should they work together, could solve for rows"),
         ("job.toml", 'arbiter = "notary"', 'arbiter = "telco"', "a different name for each"),
         ("job.toml", "batch_rows = 70", "batch_rows = 5", "would tell labels"),
         ("job.toml", "batch_rows", "batch_size", "did you mean batch_rows"),

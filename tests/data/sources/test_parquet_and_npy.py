@@ -76,7 +76,6 @@ def test_nulls_are_counted_and_filled(write: Any) -> None:
         ({"a": [2**60, 1], "y": [0, 1]}, "'a' holds whole numbers that float64 cannot"),
         ({"a": [1, 2], "y": [0, None]}, "'y' has rows without a label; .*none in 1 rows, first in row 2"),
         ({"a": [1, 2], "label": [0, 1]}, "no column 'y'"),
-        ({"y": [0, 1]}, "no feature columns"),
     ],
 )
 def test_parquet_that_is_refused(columns: dict[str, Any], message: str, write: Any) -> None:

@@ -20,6 +20,7 @@ from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import least_batch_rows
 from hekat.report import Table
 from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
@@ -65,6 +66,15 @@ def run_vertical(options: argparse.Namespace) -> int:
     return show_run(result, console, options, places=places)
 
 
+def _say_holders(inputs: VerticalInputs) -> str:
+    """Of three parties or more in form `shared_weights`: who holds shares, and what a batch needs."""
+    settings = inputs.job.settings
+    if settings.form != "shared_weights" or not settings.quiet_parties:
+        return ""
+    least = least_batch_rows(settings, sum(table.features.shape[1] for table in inputs.tables.values()))
+    return f" {' and '.join(settings.holders)} hold the shares; each batch needs {least} common rows or more."
+
+
 def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
     """Whose columns would be trained together, how rows are matched, what gradients would tell, what epochs cost."""
     job, settings = inputs.job, inputs.job.settings
@@ -92,11 +102,11 @@ def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
     )
     if len(settings.hosts) > 1 and told["hosts_together"]:
         rows += (("all hosts together", "", "", f"{told['hosts_together']:,}"),)
-    arbiter = f" {settings.arbiter} opens masked gradients." if settings.arbiter is not None else ""
+    who = f" {settings.arbiter} opens masked gradients." if settings.arbiter is not None else _say_holders(inputs)
     begins = "" if start is None else f" Training would begin with the weights of run {start.run_id}."
     note = (
         f"Form '{settings.form}', protection '{settings.protection}', rows matched by '{job.intersection_kind}'."
-        f"{arbiter}{begins} Equations: on the labels, at the guest on the hosts' scores, from a party's own "
+        f"{who}{begins} Equations: on the labels, at the guest on the hosts' scores, from a party's own "
         f"gradients, if all rows of the smallest table are common. {_tell_prediction(told['prediction'])}"
     )
     console = Console()

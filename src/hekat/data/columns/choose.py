@@ -68,14 +68,6 @@ def choose_columns(
             )
     wanted = there if only is None else set(fitting_names(path, "columns", only, names))
     features = tuple(name for name in names if name not in taken and name in wanted)
-    if not features:
-        raise InputError(
-            f"{path} has no feature columns",
-            expected="at least one besides label, id and ignore",
-            got=f"{len(names)} columns, all of them label, id or ignored",
-            cure="add a column to learn from, or name fewer under ignore in the site file; a party without any has no "
-            "part in training",
-        )
     return ChosenColumns(features, label, ids)
 
 

@@ -61,7 +61,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         _encode(encoded, raw, name, column, specs)
     if encoded.findings:
         raise ColumnsRefusedError(encoded.findings, [raw], specs)
-    if not encoded.names:
+    if raw.columns and not encoded.names:
         raise InputError(
             f"{raw.name} has no feature columns",
             expected="at least one that the job does not ignore",

@@ -52,10 +52,12 @@ def _top(job: NewGuestJob) -> list[str]:
     if job.trains:
         arbiter = "opens masked gradients, has no rows, and must not collude with any party"
         lines.append(
-            example("arbiter", "arbiter", f"{arbiter}; none: two parties, weights in shares")
+            example("arbiter", "arbiter", f"{arbiter}; none: weights in shares")
             if job.arbiter is None
             else chosen("arbiter", job.arbiter, arbiter)
         )
+        what = "without an arbiter the two that hold all shares, and must not work together; these by default"
+        lines.append(example("share_holders", list(job.parties[:2]), what))
     lines.append(chosen("data", job.data_name, "each site maps this name to its own rows: [party.NAME.data.THIS]"))
     if job.trains:
         lines += [
@@ -184,7 +186,7 @@ def _protection(job: NewGuestJob) -> list[str]:
     kinds = '"paillier"' if job.arbiter is None else '"paillier", "lattice": faster, in more bytes, without key_bits'
     return [
         "[protection]",
-        default("form", form, '"shared_weights": two parties, no arbiter; "arbiter": any number of hosts'),
+        default("form", form, '"shared_weights": no arbiter; "arbiter": it opens masked gradients'),
         default("kind", "paillier", f'{kinds}; "none" only where a site allows'),
         default("key_bits", VerticalLinearSettings.key_bits, "bits of a Paillier key: 2048, 3072"),
     ]

@@ -46,13 +46,6 @@ class NewGuestJob:
             return
         if self.model not in MODELS:
             _refuse("--model", " or ".join(MODELS), self.model, "choose one of them for a vertical job")
-        if self.arbiter is None and len(self.hosts) > 1:
-            _refuse(
-                "--hosts",
-                "one host, or an arbiter",
-                f"{len(self.hosts)} hosts and no arbiter",
-                "name it: --arbiter NAME",
-            )
         if self.model == "linear" and self.classes:
             _refuse("--classes", "none with --model linear", ", ".join(self.classes), "leave out --classes")
         if self.model == "logistic" and len(set(self.classes)) < max(2, len(self.classes)):
@@ -71,7 +64,7 @@ class NewGuestJob:
 
     @property
     def key_makers(self) -> tuple[str, ...]:
-        """The roles that make a Paillier key: the arbiter, or without one guest and host."""
+        """The roles that make a Paillier key: the arbiter, or without one guest and hosts."""
         if not self.trains:
             return ()
         return self.parties if self.arbiter is None else (self.arbiter,)

@@ -99,6 +99,7 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
         guest=top.take("guest", str),
         hosts=top.take_texts("hosts"),
         arbiter=top.take_optional("arbiter", str),
+        share_holders=top.take_optional_texts("share_holders"),
         task=task,  # type: ignore[arg-type]  # checked by VerticalLinearSettings
         classes=top.take_optional_texts("classes"),
         form=protection.take_optional("form", str),  # type: ignore[arg-type]  # checked by VerticalLinearSettings

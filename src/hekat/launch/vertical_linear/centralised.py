@@ -83,7 +83,9 @@ def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome], limit: float, 
     trained, tested = [], []
     for party in settings.parties:
         outcome = outcomes[party]
-        columns = prepare_columns(outcome.rows, standardise=settings.training.standardise, limit_spreads=limit)
+        columns = prepare_columns(
+            outcome.rows, standardise=settings.training.standardise, limit_spreads=limit, may_be_empty=True
+        )
         assert outcome.test_rows is not None
         mixing = outcome.part.arrays.get(MIXING) if is_mixed else None
         trained.append(apply_mixing(columns.features, mixing))

@@ -55,12 +55,15 @@ class Targets:
     spread: float = 1.0
 
 
-def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0.0) -> Columns:
+def prepare_columns(
+    table: Table, *, standardise: bool, limit_spreads: float = 0.0, may_be_empty: bool = False
+) -> Columns:
     """Prepare the columns of `table`: standardised where `standardise`, then kept within `limit_spreads` of 0.
 
-    Raises InputError for a table without columns, fewer than 2 rows, NaN or infinity, and a column with one value.
+    `may_be_empty`: a table without columns will do, as a guest's that has labels alone. Raises InputError for a table
+    without columns, fewer than 2 rows, NaN or infinity, and a column with one value.
     """
-    if not table.features.shape[1]:
+    if not table.features.shape[1] and not may_be_empty:
         raise InputError(
             f"{table.name} has no columns",
             expected="at least one feature at every party",
@@ -77,7 +80,7 @@ def prepare_columns(table: Table, *, standardise: bool, limit_spreads: float = 0
     check_finite(table)
     _refuse_constant_columns(table)
     column_count = table.features.shape[1]
-    if not standardise:
+    if not standardise or not column_count:
         return Columns(table.features, np.zeros(column_count), np.ones(column_count))
     means, spreads = _moments_of(table.features)
     standardised = apply_standardiser(table.features, means, spreads)
@@ -95,6 +98,8 @@ def prepare_training_columns(
     settings: VerticalLinearSettings,
     batches: Sequence[npt.NDArray[np.int64]],
     kept: Mapping[str, npt.NDArray[Any]] | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> Columns:
     """Prepare the columns of `table` as the settings say, mixed where they say so.
 
@@ -102,7 +107,12 @@ def prepare_training_columns(
     their weights are of its columns. Raises InputError as `prepare_columns`, and for a mixing of other columns.
     """
     training = settings.training
-    columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
+    columns = prepare_columns(
+        table,
+        standardise=training.standardise,
+        limit_spreads=settings.limit_spreads,
+        may_be_empty=may_be_empty,
+    )
     if not training.mixes_columns:
         return columns
     mixing = None if kept is None else kept.get(MIXING)
@@ -116,6 +126,11 @@ def prepare_training_columns(
             cure="begin anew",
         )
     return replace(columns, features=apply_mixing(columns.features, mixing), mixing=mixing, unmixed=columns.features)
+
+
+def may_lack_columns(settings: VerticalLinearSettings, party: str) -> bool:
+    """Whether a party may come without columns: a guest with labels alone, where no gradient is opened to it."""
+    return settings.form == "shared_weights" and party == settings.guest
 
 
 def apply_standardiser(

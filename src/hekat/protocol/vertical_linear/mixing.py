@@ -45,6 +45,8 @@ def find_mixing(features: Features, batches: Sequence[IntArray]) -> FloatArray:
     (columns,). It depends on the rows alone, not on signs that a library may choose.
     """
     column_count = features.shape[1]
+    if not column_count:
+        return np.zeros((1, 0))
     if not is_dense(features):
         largest = max(_largest_eigenvalue(features[rows]) for rows in batches)
         return np.full(column_count, 1.0 / np.sqrt(largest))

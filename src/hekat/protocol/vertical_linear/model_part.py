@@ -20,7 +20,9 @@ class ModelPart:
     """One party's part of a model; all parts of one model have the same `model_id`.
 
     In form `arbiter`, `arrays` holds `weights` (columns, K) float64 and, at the guest, `intercept` (K,). In form
-    `shared_weights` it holds `weight_shares` (columns of both parties, K, 2) uint64 and `intercept_shares` (K, 2).
+    `shared_weights` it holds `weight_shares` (columns of all parties, K, 2) uint64 and `intercept_shares` (K, 2), or at
+    a party that holds no shares `noise_key` (4,) uint64. `share_holders` are the two that do; empty: the guest and the
+    only host.
 
     Either form may have `mixing`, the combinations of the party's columns that were trained on, and at the guest
     CALIBRATION.
@@ -47,3 +49,24 @@ class ModelPart:
     limit_spreads: float = 0.0
     target_mean: float = 0.0
     target_spread: float = 1.0
+    share_holders: tuple[str, ...] = ()
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The guest, then the hosts."""
+        return (self.guest, *self.hosts)
+
+    @property
+    def target_count(self) -> int:
+        """K, the number of weight vectors: one, or one for each class of three or more."""
+        return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+    @property
+    def holders(self) -> tuple[str, ...]:
+        """The two parties that hold shares in form `shared_weights`, in the order of parties."""
+        return self.share_holders or (self.guest, self.hosts[0])
+
+    @property
+    def quiet_parties(self) -> tuple[str, ...]:
+        """The parties that hold no shares in form `shared_weights`."""
+        return tuple(name for name in self.parties if name not in self.holders)

@@ -43,9 +43,10 @@ SCORE_FACTORS: Mapping[Task, float] = {"logistic": 0.25, "linear": 1.0}
 class VerticalLinearSettings:
     """One vertical regression: who holds labels (`guest`), who holds other columns (`hosts`), and how it is protected.
 
-    `form` None means `arbiter` where an arbiter is named, else `shared_weights`, which is for one host. `classes` None
-    means a regression. `protection` `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits`
-    is the size of Paillier keys. Protection `none` sends everything in the clear, for a comparison on public data.
+    `form` None means `arbiter` where an arbiter is named, else `shared_weights`. `share_holders` are the two parties
+    that hold shares in that form; None: the guest and the first host. `classes` None means a regression. `protection`
+    `lattice` is for form `arbiter` alone, and its ring is always the same; `key_bits` is the size of Paillier keys.
+    Protection `none` sends everything in the clear, for a comparison on public data.
 
     `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the rules on what hosts learn of labels;
     `column_leak_accepted` is COLUMN_LEAK_ACCEPTED where it waives the rules on what the guest learns of hosts' columns.
@@ -64,15 +65,19 @@ class VerticalLinearSettings:
     fixed_point: FixedPoint = field(default_factory=FixedPoint)
     label_leak_accepted: str | None = None
     column_leak_accepted: str | None = None
+    share_holders: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
+        if self.share_holders is not None:
+            object.__setattr__(self, "share_holders", tuple(self.share_holders))
         if self.form is None:
             object.__setattr__(self, "form", "shared_weights" if self.arbiter is None else "arbiter")
         _check_choice("protection.form", str(self.form), FORMS)
         _check_choice("protection.kind", self.protection, PROTECTIONS)
         _check_choice("model.name", self.task, TASKS)
         _check_parties(self)
+        _check_holders(self)
         factor = SCORE_FACTORS[self.task]
         object.__setattr__(self, "training", self.training.resolved(factor, len(self.parties)))
         _check_protection(self.protection, str(self.form))
@@ -102,6 +107,19 @@ class VerticalLinearSettings:
     def everyone(self) -> tuple[str, ...]:
         """All roles: the parties, then the arbiter where there is one."""
         return (*self.parties, *(() if self.arbiter is None else (self.arbiter,)))
+
+    @property
+    def holders(self) -> tuple[str, str]:
+        """The two parties that hold shares in form `shared_weights`, in the order of parties."""
+        if self.share_holders is None:
+            return (self.guest, self.hosts[0])
+        first, second = (name for name in self.parties if name in self.share_holders)
+        return (first, second)
+
+    @property
+    def quiet_parties(self) -> tuple[str, ...]:
+        """The parties that hold no shares in form `shared_weights`; none of two parties."""
+        return tuple(name for name in self.parties if name not in self.holders)
 
     @property
     def column_count(self) -> int:
@@ -139,17 +157,10 @@ def _check_parties(settings: VerticalLinearSettings) -> None:
     if repeated:
         refuse_setting("guest, hosts and arbiter", "a different name for each", ", ".join(repeated))
     if settings.form == "shared_weights":
-        if len(settings.hosts) > 1:
-            raise JobError(
-                "shared_weights is for two parties",
-                expected="one guest and one host",
-                got=f"{len(settings.hosts)} hosts",
-                cure="name an arbiter and set protection.form = 'arbiter', or leave out hosts",
-            )
         if settings.arbiter is not None:
             raise JobError(
                 "shared_weights has no arbiter",
-                expected="a guest and a host only",
+                expected="a guest and hosts only",
                 got=f"arbiter = {settings.arbiter!r}",
                 cure="remove the arbiter, or set protection.form = 'arbiter'",
             )
@@ -158,8 +169,24 @@ def _check_parties(settings: VerticalLinearSettings) -> None:
             "form 'arbiter' names no arbiter",
             expected="a role that holds no rows and opens masked gradients",
             got="no arbiter",
-            cure="add arbiter = 'NAME', or use protection.form = 'shared_weights' with one host",
+            cure="add arbiter = 'NAME', or use protection.form = 'shared_weights'",
         )
+
+
+def _check_holders(settings: VerticalLinearSettings) -> None:
+    """Raise JobError for holders that are not two of the parties, or in the form that has none."""
+    chosen = settings.share_holders
+    if chosen is None:
+        return
+    if settings.form != "shared_weights":
+        raise JobError(
+            "share_holders belongs to another form",
+            expected="protection.form = 'shared_weights'",
+            got=f"protection.form = {settings.form!r}",
+            cure="remove share_holders, or remove the arbiter",
+        )
+    if len(chosen) != 2 or len(set(chosen)) != 2 or not set(chosen) <= set(settings.parties):
+        refuse_setting("share_holders", f"two of {', '.join(settings.parties)}", ", ".join(chosen) or "nobody")
 
 
 def _check_protection(protection: str, form: str) -> None:

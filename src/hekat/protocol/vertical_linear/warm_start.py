@@ -17,8 +17,8 @@ def check_warm_start(
     """Raise InputError unless a party may begin a training by `settings` on its `columns` with its `part`.
 
     Form, parties, task, classes, columns and whether these are mixed must be the same, classes and columns in the same
-    order. In form `shared_weights`, value_bits must be the same too, as it is the scale of the shares. `begin_anew`
-    opens the cure: it says how training begins without a part.
+    order. In form `shared_weights`, holders, the order of hosts, and value_bits, the scale of the shares, must be the
+    same too. `begin_anew` opens the cure: it says how training begins without a part.
     """
     for what, expected, got in _compared(part, settings):
         if expected != got:
@@ -37,6 +37,9 @@ def _compared(part: ModelPart, settings: VerticalLinearSettings) -> Iterator[tup
     yield "classes", _name_classes(settings.classes), _name_classes(part.classes)
     yield "kind of columns", _name_mixing(settings.training.mixes_columns), _name_mixing(MIXING in part.arrays)
     if part.form == "shared_weights":
+        # Weights of all parties lie side by side in the order of holders and hosts.
+        yield "holders", " and ".join(settings.holders), " and ".join(part.holders)
+        yield "order of hosts", ", ".join(settings.hosts), ", ".join(part.hosts)
         yield "value_bits", str(settings.fixed_point.value_bits), str(part.value_bits)
 
 

@@ -69,6 +69,12 @@ def _protected(summary: Mapping[str, Any]) -> str:
         return "NOTHING: parties saw each other's residuals and gradients in the clear."
     what = f"The labels of {settings['guest']} and every party's columns, from all others"
     if settings["form"] == "shared_weights":
+        holders = settings.get("share_holders")
+        if holders:
+            return (
+                f"{what}: no party sees a gradient or a weight. {' and '.join(holders)} hold shares, and must not work "
+                "together."
+            )
         return f"{what}: no party sees a gradient or a weight, each keeps shares."
     arbiter = settings.get("arbiter") or "the arbiter"
     counts = [f"{found['party']} {format_count(found['equations'])}" for found in learned_with_total(summary)]

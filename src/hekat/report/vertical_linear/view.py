@@ -39,6 +39,7 @@ _SETTING_NAMES: Final = {
     "guest": "guest",
     "hosts": "hosts",
     "arbiter": "arbiter",
+    "share_holders": "who hold the shares",
     "protection": "protection",
     "key_bits": "key size in bits",
     "epochs": "epochs, at most",

@@ -20,7 +20,7 @@ from hekat.job.site_file import Site, load_site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY, check_test_rows_allowed
-from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.hold_out import count_held_out, hold_out_rows
 from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules, find_common_tables
 from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
@@ -81,7 +81,7 @@ def load_vertical_inputs(
     for table in tables.values():
         # A rule that refuses all rows would refuse any part of them.
         check_magnitudes(table, MAX_MAGNITUDE)
-        prepare_columns(table, standardise=False)
+        prepare_columns(table, standardise=False, may_be_empty=may_lack_columns(settings, table.name))
     tables = {party: with_notes_on_cells(table) for party, table in tables.items()}
     if settings.guest in tables:
         prepare_targets(tables[settings.guest], settings)

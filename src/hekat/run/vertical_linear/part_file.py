@@ -12,6 +12,7 @@ import numpy as np
 
 from hekat.data import ColumnSpecs
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
+from hekat.engine.limbs import LIMB_BITS
 from hekat.errors import HekatError, StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS
@@ -19,6 +20,7 @@ from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.settings import FORMS, TASKS
+from hekat.protocol.vertical_linear.shared_weights.many_parties.quiet_training import NOISE_KEY, NOISE_KEY_BITS
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -61,6 +63,7 @@ def save_part(folder: Path, job: VerticalJob, part: ModelPart, columns: ColumnSp
         **{name: getattr(part, name) for name in (*_TEXTS, *_COUNTS, *_NUMBERS)},
         "hosts": list(part.hosts),
         "classes": None if part.classes is None else list(part.classes),
+        "share_holders": list(part.share_holders),
         "columns": list(part.columns),
         "column_specs": columns.of_features().to_json(),
         "sparse": job.sparse,
@@ -121,8 +124,10 @@ def load_parts(run_folder: Path) -> dict[str, SavedPart]:
 
 def _read(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> SavedPart:
     columns, classes, hosts = metadata["columns"], metadata["classes"], metadata["hosts"]
+    # A part of an earlier release does not say it, and is one of two parties' in this form.
+    holders = metadata.get("share_holders", [])
     texts = {name: metadata[name] for name in _TEXTS}
-    if not all(isinstance(text, str) for text in [*texts.values(), *columns, *hosts, *(classes or [])]):
+    if not all(isinstance(text, str) for text in [*texts.values(), *columns, *hosts, *holders, *(classes or [])]):
         raise ValueError("names that are no texts")
     described: dict[str, Any] = {
         **texts,
@@ -132,6 +137,7 @@ def _read(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> SavedPart:
     part = ModelPart(
         **described,
         hosts=tuple(hosts),
+        share_holders=tuple(holders),
         classes=None if classes is None else tuple(classes),
         columns=tuple(columns),
         means=arrays["means"],
@@ -158,6 +164,11 @@ def _check_part(part: ModelPart) -> None:
         raise ValueError("a standardiser of other columns")
     if not ((part.spreads > 0).all() and np.isfinite(part.spreads).all() and part.target_spread > 0):
         raise ValueError("a spread that is none")
+    in_order = tuple(name for name in part.parties if name in part.share_holders)
+    if part.share_holders and (len(in_order) != 2 or in_order != part.share_holders):
+        raise ValueError("holders that are not two of the parties")
+    if len(part.hosts) > 1 and part.form == "shared_weights" and not part.share_holders:
+        raise ValueError("no holders among many parties")
     if not 0 <= part.limit_spreads < math.inf:
         raise ValueError("a limit that is none")
     mixing = part.arrays.get(MIXING)
@@ -172,12 +183,17 @@ def _check_part(part: ModelPart) -> None:
 
 
 def _check_arrays(part: ModelPart) -> None:
+    count = part.target_count
+    if CALIBRATION in part.arrays and part.arrays[CALIBRATION].shape != (count, 2):
+        raise ValueError("a calibration of other classes")
+    if part.form == "shared_weights" and part.party not in part.holders:
+        key = part.arrays.get(NOISE_KEY)
+        if key is None or key.dtype != np.uint64 or key.shape != (NOISE_KEY_BITS // LIMB_BITS,):
+            raise ValueError("no key of noise")
+        return
     needed = _OWN_ARRAYS[part.form] | ({INTERCEPT} if part.form == "arbiter" and part.party == part.guest else set())
     if not needed <= part.arrays.keys():
         raise ValueError("other arrays")
-    count = 1 if part.classes is None or len(part.classes) == 2 else len(part.classes)
-    if CALIBRATION in part.arrays and part.arrays[CALIBRATION].shape != (count, 2):
-        raise ValueError("a calibration of other classes")
     if part.form == "arbiter":
         if not all(values.dtype == np.float64 and np.isfinite(values).all() for values in part.arrays.values()):
             raise ValueError("weights that are no finite numbers")

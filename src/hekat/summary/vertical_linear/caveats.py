@@ -47,7 +47,14 @@ def _who_learns_what(job: VerticalJob, row_count: int | None) -> Iterator[str]:
     if settings.protection == "none":
         yield "protection is NONE: scores, residuals and gradients were sent in the clear"
     if settings.form == "shared_weights":
-        yield "no party knows a weight, not even of its own columns: each keeps shares, which are of no use alone"
+        keep = "two of them keep" if settings.quiet_parties else "each keeps"
+        yield f"no party knows a weight, not even of its own columns: {keep} shares, which are of no use alone"
+        if settings.quiet_parties:
+            first, second = settings.holders
+            yield (
+                f"{first} and {second} hold all shares: together they could open every weight and the products of all "
+                "columns in each batch, and from these find rows; other parties, however many, could not"
+            )
     else:
         yield (
             f"{settings.arbiter} holds the key and sees masked gradients only; together with any one party it could "

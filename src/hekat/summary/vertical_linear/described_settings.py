@@ -33,6 +33,8 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
         "receivers": list(job.prediction.receivers),
         "score_bits": job.prediction.score_bits,
     }
+    if settings.form == "shared_weights" and settings.quiet_parties:
+        described["share_holders"] = list(settings.holders)
     if training.optimiser_settings:
         described["optimiser_settings"] = [f"{name} = {value:g}" for name, value in training.optimiser_settings.items()]
     if job.hold_out:

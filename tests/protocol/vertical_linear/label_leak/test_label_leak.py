@@ -56,7 +56,7 @@ def test_columns_in_which_a_row_outweighs_the_rest_are_refused_unless_accepted(p
 
 @pytest.mark.parametrize("party", SIDES)
 def test_cures_are_those_that_can_be_followed(party: str) -> None:
-    """A cure names no limit that the job has already and no form that two hosts cannot have, but the site's leave for a
+    """A cure names no limit that the job has already but the form without an arbiter and the site's leave for a
     waiver."""
     key = next(iter(SIDES[party][1])).removesuffix("_accepted")
     two = VerticalLinearSettings("bank", ("shop", "telco"), arbiter="judge", classes=("no", "yes"))
@@ -77,6 +77,6 @@ def test_cures_are_those_that_can_be_followed(party: str) -> None:
                 check(count, job)
             cures[name] = caught.value.cure
             assert f"policy.{key}_waiver = true" in caught.value.cure
-        assert ["shared_weights" in cure for cure in cures.values()] == [True, False, True]
+        assert ["shared_weights" in cure for cure in cures.values()] == [True, True, True]
         limits = [False, False, check is check_leverage]
         assert ["training.limit_spreads = 3" in cure for cure in cures.values()] == limits

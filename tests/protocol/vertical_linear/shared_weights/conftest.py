@@ -51,7 +51,7 @@ class SharedRun:
     channels: dict[str, RecordedChannel] = field(default_factory=dict)
 
     def run(self) -> dict[str, ModelPart]:
-        self.sessions = new_sessions()
+        self.sessions = new_sessions(self.settings.parties)
         plays = {name: partial(one.play, role=partial(self._play, name)) for name, one in self.sessions.items()}
         return play_in_process(plays, timeout_s=60.0)
 
@@ -66,7 +66,7 @@ class SharedRun:
             key_pair=self.key_pairs[name],
             exactness_check=self.exactness_check,
         )
-        role = self.stand_ins.get(name, run_guest if name == GUEST else run_host)
+        role = self.stand_ins.get(name, run_guest if name == self.settings.guest else run_host)
         return role(self.wrap(channel), self.tables[name], self.settings, run)
 
     def _save(self, name: str, state: PartState) -> None:
@@ -79,12 +79,15 @@ def make_settings(
     task: str = "two classes",
     protection: str = "paillier",
     fixed_point: FixedPoint | None = None,
+    hosts: tuple[str, ...] = (HOST,),
+    share_holders: tuple[str, ...] | None = None,
     **training: Any,
 ) -> VerticalLinearSettings:
     values = {"epochs": 2, "batch_rows": 20, "learning_rate": 0.5} | training
     return VerticalLinearSettings(
         guest=GUEST,
-        hosts=(HOST,),
+        hosts=hosts,
+        share_holders=share_holders,
         task="linear" if task == "number" else "logistic",
         classes={"two classes": ("no", "yes"), "three classes": ("low", "middle", "high"), "number": None}[task],
         key_bits=2048,
@@ -96,7 +99,7 @@ def make_settings(
 
 def open_weights(parts: Mapping[str, ModelPart]) -> np.ndarray:
     """The intercept and weights (1 + columns, K) of a model, opened from both parts."""
-    one, other = (part.arrays for part in parts.values())
+    one, other = (part.arrays for part in parts.values() if "weight_shares" in part.arrays)
     intercept = add_shares(one["intercept_shares"], other["intercept_shares"])
     weights = add_shares(one["weight_shares"], other["weight_shares"])
     bits = next(iter(parts.values())).value_bits
@@ -107,7 +110,7 @@ def train_centrally(settings: VerticalLinearSettings, tables: Mapping[str, Table
     """Centralised training on the columns as rounded: (intercept and weights at the end, losses by epoch)."""
     columns = []
     for table in tables.values():
-        prepared = prepare_columns(table, standardise=settings.training.standardise).features
+        prepared = prepare_columns(table, standardise=settings.training.standardise, may_be_empty=True).features
         rounded = decode_features(encode_features(prepared, settings.fixed_point, table.name), settings.fixed_point)
         columns.append(rounded if isinstance(rounded, np.ndarray) else rounded.toarray())
     targets = prepare_targets(tables[settings.guest], settings).values
@@ -126,9 +129,9 @@ def play_both(guest: Callable[[RecordedChannel], Any], host: Callable[[RecordedC
     return play_in_process(roles, timeout_s=60.0)
 
 
-def new_sessions() -> dict[str, RoleSession]:
-    """A session of guest and host, each with a fresh key."""
-    keys = {name: PartyKey.generate() for name in PARTIES}
+def new_sessions(parties: tuple[str, ...] = PARTIES) -> dict[str, RoleSession]:
+    """A session of all parties, each with a fresh key."""
+    keys = {name: PartyKey.generate() for name in parties}
     return make_sessions(keys, run_id="run", protocol="vertical-linear", job_digest=bytes(32))
 
 

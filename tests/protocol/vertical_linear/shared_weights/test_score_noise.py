@@ -99,7 +99,7 @@ def exact_scores(parts, people: dict[str, Table], weights: np.ndarray) -> np.nda
 
 
 def test_the_attack_answers_without_noise_put_a_score_between_ends_that_meet(asked_again, monkeypatch) -> None:
-    monkeypatch.setattr(predict, "score_noise", lambda features, weights, bits: zero_shares((PEOPLE * TIMES, 1)))
+    monkeypatch.setattr(predict, "score_noise", lambda features, weights, bits, count: zero_shares((PEOPLE * TIMES, 1)))
     guest = CuriousGuest(monkeypatch)
     exact = asked_again()
     low, high = guest.ends()
@@ -124,24 +124,24 @@ def test_noise_follows_from_row_weights_and_unit_and_from_nothing_else() -> None
     rng = np.random.default_rng(5)
     features, weights = rng.integers(-9, 9, (40, 6)), random_shares((11, 3))
     features[rng.random(features.shape) < 0.5] = 0
-    noise = score_noise(features, weights, 36)
+    noise = score_noise(features, weights, 36, 3)
     assert noise.shape == (40, 3, 2)
-    np.testing.assert_array_equal(score_noise(features[::-1].copy(), weights, 36)[::-1], noise)
-    np.testing.assert_array_equal(score_noise(csr_array(features), weights, 36), noise)
+    np.testing.assert_array_equal(score_noise(features[::-1].copy(), weights, 36, 3)[::-1], noise)
+    np.testing.assert_array_equal(score_noise(csr_array(features), weights, 36, 3), noise)
     for features_too, weights_too, bits in (
         (features + 1, weights, 36),
         (features, random_shares((11, 3)), 36),
         # Were one the other's upper bits, their difference would tell them.
         (features, weights, 37),
     ):
-        other = signed(score_noise(features_too, weights_too, bits)) >> (bits - 36)
+        other = signed(score_noise(features_too, weights_too, bits, 3)) >> (bits - 36)
         assert not (abs(other - signed(noise)) < 2).any()
 
 
 @pytest.mark.parametrize("bits", [8, 36, 69])
 def test_noise_is_uniform_below_half_a_unit(bits: int) -> None:
     features = np.arange(4000).reshape(-1, 1)
-    values = signed(score_noise(features, random_shares((4, 1)), bits))
+    values = signed(score_noise(features, random_shares((4, 1)), bits, 1))
     half = 1 << (bits - 1)
     assert -half <= values.min() < -0.9 * half
     assert 0.9 * half < values.max() < half

@@ -178,8 +178,8 @@ def test_training_that_diverges_within_an_epoch_is_no_defect_to_the_check(run_of
 
 def test_a_wrong_gradient_is_a_defect_whatever_its_own_size(run_of, tables_of, settings_of, monkeypatch):
     def spoil(*arguments):
-        *others, (weights, gradient), bound = arguments
-        deposit_shares(*others, (weights, add_shares(gradient, constant(1 << 60))), bound)
+        *others, (weights, gradient) = arguments
+        deposit_shares(*others, (weights, add_shares(gradient, constant(1 << 60))))
 
     monkeypatch.setattr(training, "deposit_shares", spoil)
     with pytest.raises(PartyStoppedError, match="this is a defect in Hekat"):

@@ -18,14 +18,16 @@ from hekat.protocol.psi.ids import make_ids
 from hekat.protocol.psi.intersection_result import in_stable_order
 from hekat.protocol.vertical_linear.arbiter.leak_rules import judge_gradients
 from hekat.protocol.vertical_linear.batches import batch_count, draw_batches
-from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.judging.working_cures import find_working_cures
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations
 from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, most_label_bits
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.factors import check_last_factors
+from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import check_batch_rows
 from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own_features, encode_targets
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
+from hekat.protocol.vertical_linear.shared_weights.training import check_gram_room
 
 
 def find_common_tables(tables: Mapping[str, Table]) -> dict[str, Table]:
@@ -61,6 +63,8 @@ def check_rules(common: Mapping[str, Table], settings: VerticalLinearSettings) -
     try:
         judge(common, settings)
     except PolicyError as error:
+        if settings.form == "shared_weights":
+            raise  # its only rule is about rows in a batch, and says how many will do
         cures = find_working_cures(common, settings, judge)
         raise PolicyError(error.what, expected=error.expected, got=error.got, cure=", or ".join(cures)) from None
 
@@ -74,11 +78,19 @@ def judge(common: Mapping[str, Table], settings: VerticalLinearSettings) -> None
     row_count = min(len(table) for table in common.values())
     batches = draw_batches(row_count, training.batch_rows, training.seed)
     for party, table in common.items():
-        columns = prepare_columns(table, standardise=training.standardise, limit_spreads=settings.limit_spreads)
+        columns = prepare_columns(
+            table,
+            standardise=training.standardise,
+            limit_spreads=settings.limit_spreads,
+            may_be_empty=may_lack_columns(settings, party),
+        )
         encode_own_features(columns.features, scales, party)
     encode_targets(prepare_targets(common[settings.guest], settings), scales, settings.guest)
     scales.check(row_count, max(len(rows) for rows in batches))
     check_last_factors(training, len(batches))
+    if settings.quiet_parties:
+        check_gram_room(scales, batches)
+        check_batch_rows(settings, [table.features.shape[1] for table in common.values()], row_count)
 
 
 def check_own_table(party: str, table: Table, settings: VerticalLinearSettings) -> None:

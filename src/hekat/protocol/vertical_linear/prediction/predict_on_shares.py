@@ -64,17 +64,7 @@ def predict_on_shares(
         prepared = apply_mixing(prepared, part.arrays.get(MIXING))
         features = encode_own_features(prepared, scales, channel.party)
         weights = np.concatenate([part.arrays[MODEL_INTERCEPT][np.newaxis], part.arrays[MODEL_WEIGHTS]])
-    side = OwnSide(
-        is_guest=is_guest,
-        peer=peer,
-        row_count=len(rows),
-        column_count=len(part.columns),
-        sparse=not isinstance(features, np.ndarray),
-        key_bits=part.key_bits,
-        protection="paillier",
-        key_pair=run.key_pair,
-        sharing=part.model_id.encode(),
-    )
+    side = side_of(channel, part, features, settings, run)
     check_result_count(2 * len(rows) * weights.shape[1])
     pair, _ = meet(channel, side, scales, weights.shape[1], run.stopwatch)
     if pair.size != len(weights):
@@ -89,6 +79,24 @@ def predict_on_shares(
     return _open_scores(channel, part, shares, peer, settings)
 
 
+def side_of(
+    channel: RecordedChannel, part: ModelPart, features: Any, settings: PredictionSettings, run: PartyRun
+) -> OwnSide:
+    """What a party brings to the handshake of a prediction; `features` (rows, columns) are its integers."""
+    is_guest = channel.party == settings.guest
+    return OwnSide(
+        is_guest=is_guest,
+        peer=settings.hosts[0] if is_guest else settings.guest,
+        row_count=features.shape[0],
+        column_count=len(part.columns),
+        sparse=not isinstance(features, np.ndarray),
+        key_bits=part.key_bits,
+        protection="paillier",
+        key_pair=run.key_pair,
+        sharing=part.model_id.encode(),
+    )
+
+
 def _score_shares(
     pair: Pair, features: Any, weights: ShareArray, part: ModelPart, told_bits: int, *, is_sent: bool
 ) -> ShareArray:
@@ -100,7 +108,7 @@ def _score_shares(
         scores = score_shares(pair, f"predict/rows-{start}", block, weights)
         if is_sent:
             with pair.stopwatch.measure(PLAIN):
-                scores = add_shares(scores, score_noise(block, weights, cut_bits))
+                scores = add_shares(scores, score_noise(block, weights, cut_bits, part.target_count))
         blocks.append(pair.truncation.truncate(scores, cut_bits))
     shares = np.concatenate(blocks)
     if not pair.is_guest or part.task != "linear":
@@ -117,10 +125,14 @@ def _open_scores(
         send_target_spread(channel, part, peer)
     if channel.party not in settings.receivers:
         return None
-    message = channel.receive(peer, SHARES_STEP, ScoreSharesMessage)
-    if message.shares.shape != shares.shape:
-        raise ProtocolError(
-            f"{peer} sent shares of other scores", expected=f"shape {shares.shape}", got=f"{message.shares.shape}"
-        )
-    scores = to_floats(add_shares(shares, message.shares), settings.told_bits(part))
+    others = received_shares(channel, peer, shares.shape)
+    scores = to_floats(add_shares(shares, others), settings.told_bits(part))
     return scores * find_target_spread(channel, part)
+
+
+def received_shares(channel: RecordedChannel, sender: str, shape: tuple[int, ...]) -> ShareArray:
+    """The shares of the scores that a holder sends to a receiver. Raises ProtocolError for other scores."""
+    shares = channel.receive(sender, SHARES_STEP, ScoreSharesMessage).shares
+    if shares.shape != shape:
+        raise ProtocolError(f"{sender} sent shares of other scores", expected=f"shape {shape}", got=f"{shares.shape}")
+    return shares

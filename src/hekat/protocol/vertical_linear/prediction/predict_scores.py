@@ -39,6 +39,7 @@ from hekat.protocol.vertical_linear.prediction.messages import (
     PredictionCallMessage,
     ScoresMessage,
 )
+from hekat.protocol.vertical_linear.prediction.predict_among_many import predict_among_many
 from hekat.protocol.vertical_linear.prediction.predict_on_shares import predict_on_shares
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
@@ -82,6 +83,8 @@ def predict_scores(
     rows = _arrange(part, table)
     run.count_predictions(len(rows))
     _agree(channel, part, len(rows), settings)
+    if part.form == "shared_weights" and part.quiet_parties:
+        return apply_calibration(predict_among_many(channel, part, rows, settings, run), part, settings)
     if part.form == "shared_weights":
         return apply_calibration(predict_on_shares(channel, part, rows, settings, run), part, settings)
     with run.stopwatch.measure("plain"):

@@ -3,8 +3,9 @@
 A receiver of scores knows its own share to every bit. So the share that it is sent puts the score between two ends, one
 unit apart and anywhere, and n answers about one row would leave the n-th part of a unit. A party that sends shares
 therefore adds a number that is uniform within half a unit of 0. The number follows from the party's own columns of the
-row and from its shares of the weights, which no other party knows. All answers together then find the score plus that
-number, as in form `arbiter`, where parts are always rounded in the same way. Another unit has other noise.
+row and from a secret: its shares of the weights, which no other party knows, or a key kept with its part of the model.
+All answers together then find the score plus that number, as in form `arbiter`, where parts are always rounded in the
+same way. Another unit has other noise.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     RING_BITS,
@@ -26,17 +28,16 @@ DOMAIN: Final = b"hekat/vertical-shared/score-noise/1"
 _WORD_BYTES, _SHARE_BYTES = 8, RING_BITS // 8
 
 
-def score_noise(features: Any, weights: ShareArray, unit_bits: int) -> ShareArray:
+def score_noise(features: Any, secret: npt.NDArray[np.uint64], unit_bits: int, target_count: int) -> ShareArray:
     """Elements of the ring (rows, K, 2) from -2^(unit_bits - 1) to below 2^(unit_bits - 1); 0 < unit_bits < 128.
 
-    `features` (rows, columns) are the sender's own integers; dense and sparse rows get the same noise. `weights`
-    (size, K, 2) are the sender's shares: the other party could compute them only if it knew every weight to the last
-    bit.
+    `features` (rows, columns) are the sender's own integers; dense and sparse rows get the same noise. `secret` is
+    the sender's shares of the weights, which the other party could compute only if it knew every weight to the last
+    bit, or the key of a party without shares. K is `target_count`.
     """
     from scipy.sparse import csr_array
 
-    target_count = weights.shape[1]
-    framed = frame_hash(DOMAIN, weights.astype("<u8").tobytes(), unit_bits.to_bytes(_WORD_BYTES, "big"))
+    framed = frame_hash(DOMAIN, secret.astype("<u8").tobytes(), unit_bits.to_bytes(_WORD_BYTES, "big"))
     rows = csr_array(features, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()

@@ -31,7 +31,7 @@ from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
 from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import largest_mean_magnitude
-from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales, rows_shift
 from hekat.protocol.vertical_linear.shared_weights.shares import (
     RING_BITS,
     ShareArray,
@@ -100,23 +100,16 @@ class GramGradients:
 
     def _target_square(self) -> float:
         """t^2 times the mean of y^2 over batches, at the guest; 0 at the host."""
-        if self._targets is None:
-            return 0.0
-        scales = self._pair.scales
-        values = np.ldexp(self._targets.astype(np.float64), -scales.target_bits - scales.target_shift)
-        return float(np.mean([np.mean(values[rows] ** 2) for rows in self._batches]))
+        return 0.0 if self._targets is None else target_square(self._targets, self._batches, self._pair.scales)
 
     def error_bound(self) -> float:
-        """How far any entry of a mean gradient is off: a unit, the carries of both answers after truncation by at least
-        2 feature_bits, and mean |x| times the error of targets."""
-        scales = self._pair.scales
-        carried = 2.0 * CARRY_UNITS * 2.0 ** -(2 * scales.feature_bits + scales.residual_shift)
-        return 2.0**-scales.value_bits * (1.0 + carried) + self._largest_mean * scales.target_error
+        """How far any entry of a mean gradient of this party's columns is off; see `kept_error_bound`."""
+        return kept_error_bound(self._pair.scales, self._largest_mean)
 
     def _make_products(self, step: str, number: int) -> tuple[ShareArray, ShareArray, ShareArray]:
         """Shares of X^T X (size, size, 2), and of X^T y (size, K, 2) at two scales: for the sums of x d, and their
         mean."""
-        pair, scales, row_count = self._pair, self._pair.scales, len(self._batches[number])
+        pair = self._pair
         products = zero_shares((pair.size, pair.size))
         targets = zero_shares((pair.size, pair.target_count))
         own = self._own_columns(number)
@@ -131,9 +124,16 @@ class GramGradients:
             targets[pair.host_range] = mixed[guests.stop :].transpose(1, 0, 2)
             if self._targets is not None:
                 targets[guests] = matmul_integers(columns, from_integers(self._targets[self._batches[number]]))
-            lifted = shift_left(targets, scales.feature_bits + scales.target_lift)
-            target_scale = scales.feature_bits + scales.target_bits + scales.target_shift + rows_shift(row_count)
-            return products, lifted, pair.truncation.rescale(targets, target_scale, scales.value_bits)
+            return self._scaled(products, targets, number)
+
+    def _scaled(
+        self, products: ShareArray, targets: ShareArray, number: int
+    ) -> tuple[ShareArray, ShareArray, ShareArray]:
+        """Shares of X^T X as they are, and of X^T y (size, K, 2) at the two scales."""
+        scales, row_count = self._pair.scales, len(self._batches[number])
+        lifted = shift_left(targets, scales.feature_bits + scales.target_lift)
+        target_scale = scales.feature_bits + scales.target_bits + scales.target_shift + rows_shift(row_count)
+        return products, lifted, self._pair.truncation.rescale(targets, target_scale, scales.value_bits)
 
     def _mixed_products(self, step: str, number: int, columns: IntArray) -> ShareArray:
         """Shares (1 + guest columns + K, host columns, 2) of the products of the guest's numbers and the host's
@@ -148,8 +148,7 @@ class GramGradients:
         factors = pair.cross_products.receive_columns(step, (len(rows), pair.host_columns), layout)
         own = pair.cross_products.answer_columns(f"{step}/products", matrix, factors, layout, pair.host_columns)
         with pair.stopwatch.measure(PLAIN):
-            raised = np.broadcast_to(constant(1 << limit_bits), (len(rows), 1, 2))
-            return subtract(own, matmul_integers(matrix, raised))
+            return take_off_raise(own, matrix, limit_bits)
 
     def _own_columns(self, number: int) -> IntArray:
         """This party's columns of a batch; the guest's begin with the intercept's ones."""
@@ -161,13 +160,38 @@ class GramGradients:
 
 
 def column_layout(pair: Pair, row_count: int) -> SlotLayout:
-    """How products with the host's columns over so many rows are packed.
+    """How products with the host's columns over so many rows are packed."""
+    return layout_of_columns(pair.scales, pair.key_bits, pair.host_columns, row_count)
+
+
+def layout_of_columns(scales: Scales, key_bits: int, column_count: int, row_count: int) -> SlotLayout:
+    """How products with so many columns over so many rows are packed under the key of their owner.
 
     Later steps multiply the products with weights of any size, so a carried unit would count: slots lie MARGIN_BITS
     apart.
     """
-    limit_bits = pair.scales.feature_limit_bits
-    # The host sends its integers raised by 2^limit_bits, so that none is negative.
-    value_bits = limit_bits + 1 + max(limit_bits, pair.scales.target_limit_bits) + row_count.bit_length()
-    slots = min(most_slots(value_bits, pair.key_bits, MARGIN_BITS), pair.host_columns)
-    return SlotLayout(value_bits, slots, pair.key_bits, MARGIN_BITS)
+    limit_bits = scales.feature_limit_bits
+    # The owner sends its integers raised by 2^limit_bits, so that none is negative.
+    value_bits = limit_bits + 1 + max(limit_bits, scales.target_limit_bits) + row_count.bit_length()
+    slots = min(most_slots(value_bits, key_bits, MARGIN_BITS), column_count)
+    return SlotLayout(value_bits, slots, key_bits, MARGIN_BITS)
+
+
+def take_off_raise(own: ShareArray, matrix: IntArray, limit_bits: int) -> ShareArray:
+    """Shares of matrix @ columns, from shares of matrix @ (columns + 2^limit_bits)."""
+    raised = np.broadcast_to(constant(1 << limit_bits), (matrix.shape[1], 1, 2))
+    return subtract(own, matmul_integers(matrix, raised))
+
+
+def kept_error_bound(scales: Scales, largest_mean: float) -> float:
+    """How far any entry of a mean gradient is off by kept products, for columns whose mean |x| is at most
+    `largest_mean`: a unit, the carries of both answers after truncation by at least 2 feature_bits, and mean |x| times
+    the error of targets."""
+    carried = 2.0 * CARRY_UNITS * 2.0 ** -(2 * scales.feature_bits + scales.residual_shift)
+    return 2.0**-scales.value_bits * (1.0 + carried) + largest_mean * scales.target_error
+
+
+def target_square(targets: IntArray, batches: Sequence[IntArray], scales: Scales) -> float:
+    """t^2 times the mean of y^2, over batches, for the targets' integers (rows, K)."""
+    values = np.ldexp(targets.astype(np.float64), -scales.target_bits - scales.target_shift)
+    return float(np.mean([np.mean(values[rows] ** 2) for rows in batches]))

@@ -12,19 +12,21 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import residual_of
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.many_parties.begin import begin
+from hekat.protocol.vertical_linear.shared_weights.many_parties.quiet_training import QuietTraining
 from hekat.protocol.vertical_linear.shared_weights.messages import EpochEndMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
-from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining, begin_training
+from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining
 from hekat.protocol.vertical_linear.steps import EPOCH_END, epoch_step
 
 LOSS_STEP = "loss-share"
 
 
 def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSettings, run: PartyRun) -> ModelPart:
-    """Train with the host; returns the guest's part of the model, shares of all weights."""
+    """Train with the hosts; returns the guest's part of the model: shares of all weights, where it holds shares."""
     targets = prepare_targets(table, settings)
-    training = begin_training(channel, table, settings, run, targets)
+    training = begin(channel, table, settings, run, targets)
     losses = () if run.resume_from is None else run.resume_from.losses
     if not training.finished:
         for epoch in range(training.epochs_done + 1, settings.training.epochs + 1):
@@ -35,14 +37,17 @@ def run_guest(channel: RecordedChannel, table: Table, settings: VerticalLinearSe
     return training.model_part(targets)
 
 
-def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float:
+def _open_loss(training: SharedTraining | QuietTraining, epoch: int, share: ShareArray) -> float:
     """Open the epoch's mean loss. Raises DivergedError for a number that is no loss."""
-    (host,) = training.settings.hosts
-    message = training.channel.receive(host, f"{epoch_step(epoch)}/{LOSS_STEP}", LossShareMessage)
-    if message.share.shape != share.shape:
-        raise ProtocolError(f"{host} sent no share of the loss", expected="one", got=f"shape {message.share.shape}")
+    for holder in training.settings.holders:
+        if holder != training.settings.guest:
+            step = f"{epoch_step(epoch)}/{LOSS_STEP}"
+            other = training.channel.receive(holder, step, LossShareMessage, training.epoch_wait_s).share
+            if other.shape != share.shape:
+                raise ProtocolError(f"{holder} sent no share of the loss", expected="one", got=f"shape {other.shape}")
+            share = add_shares(share, other)
     bits = training.told_loss_bits
-    mean_square = float(to_floats(add_shares(share, message.share), bits))
+    mean_square = float(to_floats(share, bits)) + training.known_square
     residual = residual_of(training.settings.task)
     # Rounding may take a loss of 0 a little below 0; a sum that wrapped can be any number.
     if not -(2.0 ** (RANGE_BITS - LOSS_BITS) + 2.0**-bits) <= mean_square <= 2.0**RANGE_BITS:
@@ -56,12 +61,13 @@ def _open_loss(training: SharedTraining, epoch: int, share: ShareArray) -> float
     return residual.loss(max(0.0, mean_square))
 
 
-def _end_epoch(training: SharedTraining, epoch: int, losses: tuple[float, ...]) -> bool:
-    """Tell the host whether to go on, and save the state; returns whether training ends."""
+def _end_epoch(training: SharedTraining | QuietTraining, epoch: int, losses: tuple[float, ...]) -> bool:
+    """Tell the hosts whether to go on, and save the state; returns whether training ends."""
     settings, run = training.settings, training.run
     finished = epoch == settings.training.epochs or should_stop(losses, settings.training)
     message = EpochEndMessage(finished=finished)
-    training.channel.send(settings.hosts[0], f"{epoch_step(epoch)}/{EPOCH_END}", message)
-    record = EpochRecord(epoch, losses[-1], training.gradients.error_bound())
+    for host in settings.hosts:
+        training.channel.send(host, f"{epoch_step(epoch)}/{EPOCH_END}", message)
+    record = EpochRecord(epoch, losses[-1], training.error_bound())
     run.end_epoch(training.channel, training.state(epoch, finished=finished, losses=losses), record)
     return finished

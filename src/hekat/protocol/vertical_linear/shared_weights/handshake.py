@@ -1,10 +1,11 @@
-"""The handshake: before anything is computed, both parties send keys, counts, and the state that they hold shares
-of."""
+"""The handshake: before anything is computed, parties send each other keys, counts, and the state that they go on
+from."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ _SHARING_DOMAIN = b"hekat/vertical-shared/sharing/1:"
 
 @dataclass(frozen=True)
 class OwnSide:
-    """What one party brings to the handshake; `key_pair` None: it makes a fresh one. `sharing` is as in
+    """What one party brings to the handshake with `peer`; `key_pair` None: it makes a fresh one. `sharing` is as in
     HelloMessage."""
 
     is_guest: bool
@@ -56,20 +57,11 @@ def meet(
     and for this party's own key.
     """
     keys = _own_keys(channel, own, stopwatch)
-    hello = HelloMessage(
-        public_key=b"" if keys is None else to_bytes(keys.public),
-        row_count=own.row_count,
-        column_count=own.column_count,
-        sparse=own.sparse,
-        epochs_done=own.epochs_done,
-        sharing=own.sharing,
-    )
-    channel.send(own.peer, HELLO_STEP, hello)
+    channel.send(own.peer, HELLO_STEP, _hello_of(own, keys))
     other = channel.receive(own.peer, HELLO_STEP, HelloMessage, timeout_s=KEY_TIMEOUT_S)
-    _check_hello(channel.party, own, other)
+    _check_hello(channel.party, own, other, may_be_empty=not own.is_guest)
     counts = (own.column_count, other.column_count)
     guest_columns, host_columns = counts if own.is_guest else counts[::-1]
-    seed = hashlib.sha256(_PAD_DOMAIN + channel.session_id).digest()
     pair = Pair(
         is_guest=own.is_guest,
         guest_columns=guest_columns,
@@ -77,11 +69,60 @@ def meet(
         target_count=target_count,
         key_bits=own.key_bits,
         cross_products=_make_cross_products(channel, own, keys, other.public_key, stopwatch),
-        truncation=Truncation(seed, is_guest=own.is_guest),
+        truncation=make_truncation(channel, is_first=own.is_guest),
         scales=scales,
         stopwatch=stopwatch,
     )
     return pair, own.sparse or other.sparse
+
+
+def make_truncation(channel: RecordedChannel, *, is_first: bool) -> Truncation:
+    """One holder's side of truncation, with the session's public pads."""
+    seed = hashlib.sha256(_PAD_DOMAIN + channel.session_id).digest()
+    return Truncation(seed, is_guest=is_first)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Three parties or more, as one of them sees the others: how many columns each has, its own among them, and the
+    products with each of the others."""
+
+    column_counts: Mapping[str, int]
+    cross_products: Mapping[str, CrossProducts]
+
+
+def meet_all(
+    channel: RecordedChannel,
+    own: OwnSide,
+    parties: Iterable[str],
+    guest: str,
+    stopwatch: Stopwatch,
+    key_owners: Collection[str],
+) -> Meeting:
+    """Meet every other of `parties`; the peer that `own` names is of no account, and `key_owners` alone make a key.
+
+    Raises as `meet`, and KeyRefusedError where two parties come with one key.
+    """
+    keys = _own_keys(channel, own, stopwatch) if channel.party in key_owners else None
+    sides = {peer: replace(own, peer=peer) for peer in parties if peer != channel.party}
+    for peer in sides:
+        channel.send(peer, HELLO_STEP, _hello_of(own, keys))
+    counts, products = {channel.party: own.column_count}, {}
+    seen: dict[bytes, str] = {}
+    for peer, side in sides.items():
+        hello = channel.receive(peer, HELLO_STEP, HelloMessage, timeout_s=KEY_TIMEOUT_S)
+        _check_hello(channel.party, side, hello, may_be_empty=peer == guest)
+        data = hello.public_key if peer in key_owners else None
+        products[peer] = _make_cross_products(channel, side, keys, data, stopwatch)
+        counts[peer] = hello.column_count
+        if hello.public_key and seen.setdefault(hello.public_key, peer) != peer:
+            raise KeyRefusedError(
+                f"{peer} came with the key of {seen[hello.public_key]}",
+                expected="a key of its own",
+                got="the same one",
+                cure="each party makes a key of its own: leave ready keys out of the job",
+            )
+    return Meeting(counts, products)
 
 
 def name_sharing(session_id: bytes, epochs_done: int) -> npt.NDArray[np.uint64]:
@@ -89,6 +130,17 @@ def name_sharing(session_id: bytes, epochs_done: int) -> npt.NDArray[np.uint64]:
     meet."""
     digest = hashlib.sha256(_SHARING_DOMAIN + session_id + epochs_done.to_bytes(8, "little")).digest()
     return np.frombuffer(digest[:16], "<u8").astype(np.uint64)
+
+
+def _hello_of(own: OwnSide, keys: KeyPair | None) -> HelloMessage:
+    return HelloMessage(
+        public_key=b"" if keys is None else to_bytes(keys.public),
+        row_count=own.row_count,
+        column_count=own.column_count,
+        sparse=own.sparse,
+        epochs_done=own.epochs_done,
+        sharing=own.sharing,
+    )
 
 
 def _own_keys(channel: RecordedChannel, own: OwnSide, stopwatch: Stopwatch) -> KeyPair | None:
@@ -104,23 +156,27 @@ def _own_keys(channel: RecordedChannel, own: OwnSide, stopwatch: Stopwatch) -> K
 
 
 def _make_cross_products(
-    channel: RecordedChannel, own: OwnSide, keys: KeyPair | None, data: bytes, stopwatch: Stopwatch
+    channel: RecordedChannel, own: OwnSide, keys: KeyPair | None, data: bytes | None, stopwatch: Stopwatch
 ) -> CrossProducts:
-    if keys is None:
+    """Products with the peer; `data` is its public key, None where it makes none and nothing comes under its key."""
+    if own.protection == "none":
         return PlainCrossProducts(channel, own.peer, stopwatch)
+    private = None if keys is None else keys.private
+    if data is None:
+        return PaillierCrossProducts(channel, own.peer, private, None, stopwatch)
     foreign = from_bytes(data, PublicKey)
     check_key_size(foreign, own.key_bits, own.peer)
-    if foreign == keys.public:
+    if keys is not None and foreign == keys.public:
         raise KeyRefusedError(
             f"{own.peer} came with the key of {channel.party}",
             expected="a key of its own",
             got="the same one",
             cure="each party makes a key of its own: leave ready keys out of the job",
         )
-    return PaillierCrossProducts(channel, own.peer, keys.private, foreign, stopwatch)
+    return PaillierCrossProducts(channel, own.peer, private, foreign, stopwatch)
 
 
-def _check_hello(party: str, own: OwnSide, other: HelloMessage) -> None:
+def _check_hello(party: str, own: OwnSide, other: HelloMessage, *, may_be_empty: bool) -> None:
     for what, here, there, cure in (
         ("other rows", own.row_count, other.row_count, "find the rows that both have in common first"),
         ("another number of epochs done", own.epochs_done, other.epochs_done, "resume both from the same epoch"),
@@ -134,10 +190,11 @@ def _check_hello(party: str, own: OwnSide, other: HelloMessage) -> None:
             got="others, or one at one party alone",
             cure="resume or start both parties from the parts of the same run, or begin anew",
         )
-    if not 1 <= other.column_count <= MAX_COLUMNS:
+    least = 0 if may_be_empty else 1
+    if not least <= other.column_count <= MAX_COLUMNS:
         raise ProtocolError(
             f"{own.peer} comes with columns that cannot be",
-            expected=f"1 to {MAX_COLUMNS}",
+            expected=f"{least} to {MAX_COLUMNS}",
             got=f"{other.column_count}",
             cure="find out what runs there: this release reads no such table",
         )

@@ -65,20 +65,18 @@ class PlainProductsMessage:
 @message("vertical-shared/loss-share", version=2)
 @dataclass(frozen=True)
 class LossShareMessage:
-    """Host to guest, at the end of every epoch: with its own share the guest learns the epoch's loss.
+    """Holder to guest, at the end of every epoch: with the other share of it the guest learns the epoch's loss.
 
     Version 1 told the loss to 2^-24 however few the rows.
     """
 
-    share: npt.NDArray[np.uint64] = disclosed(
-        "the mean loss of the epoch to 2^-24 or less, with the guest's own share of it"
-    )
+    share: npt.NDArray[np.uint64] = disclosed("the mean loss of the epoch to 2^-24 or less, with the other share of it")
 
 
 @message("vertical-shared/epoch-end", version=1)
 @dataclass(frozen=True)
 class EpochEndMessage:
-    """Guest to host, after every epoch: whether training goes on."""
+    """Guest to hosts, after every epoch: whether training goes on."""
 
     finished: bool = disclosed("whether the losses, which the guest alone sees, end the training")
 
@@ -86,6 +84,30 @@ class EpochEndMessage:
 @message("vertical-shared/score-shares", version=1)
 @dataclass(frozen=True)
 class ScoreSharesMessage:
-    """Either party to a receiver of a prediction: with its own shares the receiver learns the scores."""
+    """A holder to a receiver of a prediction: with the other shares of them the receiver learns the scores."""
 
-    shares: npt.NDArray[np.uint64] = disclosed("the score of every row, with the receiver's own shares of it")
+    shares: npt.NDArray[np.uint64] = disclosed("the score of every row, with the other shares of it")
+
+
+_ADDEND = "a mask that the other holder gets: uniform by itself"
+
+
+@message("vertical-shared/column-addends", version=1)
+@dataclass(frozen=True)
+class ColumnAddendsMessage:
+    """Quiet party to each holder, once for each batch: one addend of all that it knows of X^T X and X^T y.
+
+    `products` (its columns, size, 2) are of its columns with the ones and all columns. `targets` (its columns, K, 2)
+    are of its columns with the targets, at the guest (size, K, 2) of all columns.
+    """
+
+    products: npt.NDArray[np.uint64] = ciphertext(under=_ADDEND)
+    targets: npt.NDArray[np.uint64] = ciphertext(under=_ADDEND)
+
+
+@message("vertical-shared/score-addends", version=1)
+@dataclass(frozen=True)
+class ScoreAddendsMessage:
+    """Quiet party to each holder, for each block of rows to predict: one addend of its shares of their scores."""
+
+    shares: npt.NDArray[np.uint64] = ciphertext(under=_ADDEND)

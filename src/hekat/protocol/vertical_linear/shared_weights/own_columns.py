@@ -34,6 +34,10 @@ class OwnColumns:
     def sparse(self) -> bool:
         return not is_dense(self.columns.features)
 
+    def dense_integers(self) -> IntArray:
+        """The integers as an array, sparse ones written out."""
+        return self.integers if isinstance(self.integers, np.ndarray) else np.asarray(self.integers.toarray())
+
     @property
     def row_count(self) -> int:
         return int(self.integers.shape[0])

@@ -1,4 +1,4 @@
-"""The two parties as one of them sees them: where each party's columns stand, and what both compute with."""
+"""The two parties that hold shares as one of them sees them: where columns stand, and what both compute with."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 
 @dataclass(frozen=True)
 class Pair:
-    """Weights are one array of shares (1 + guest_columns + host_columns, K, 2): the intercept, the guest's weights, the
-    host's weights."""
+    """Weights are one array of shares (size, K, 2): the intercept, the guest's weights, the host's weights, and the
+    weights of quiet parties, which hold no shares.
+
+    With quiet parties `guest` means the first of the two holders, which is the guest unless the job names others.
+    """
 
     is_guest: bool
     guest_columns: int
@@ -24,11 +27,12 @@ class Pair:
     truncation: Truncation
     scales: Scales
     stopwatch: Stopwatch
+    quiet_columns: int = 0
 
     @property
     def size(self) -> int:
         """How many weights one target has, the intercept among them."""
-        return 1 + self.guest_columns + self.host_columns
+        return 1 + self.guest_columns + self.host_columns + self.quiet_columns
 
     @property
     def guest_range(self) -> slice:
@@ -36,7 +40,7 @@ class Pair:
 
     @property
     def host_range(self) -> slice:
-        return slice(1 + self.guest_columns, self.size)
+        return slice(1 + self.guest_columns, 1 + self.guest_columns + self.host_columns)
 
     @property
     def own_range(self) -> slice:

@@ -29,6 +29,7 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     shift_left,
     subtract,
     sum_along,
+    zero_shares,
 )
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 
@@ -102,28 +103,35 @@ def score_shares(pair: Pair, step: str, features: Any, weights: ShareArray) -> S
     row_count, target_count = features.shape[0], pair.target_count
     guests, hosts = score_layouts(pair, row_count)
     mine, others = (guests, hosts) if pair.is_guest else (hosts, guests)
-    pair.cross_products.send_factors(f"{step}/weights", weights[pair.other_range], others)
+    cross, other_weights = pair.cross_products, weights[pair.other_range]
     own_columns = pair.own_range.stop - pair.own_range.start
-    factors = pair.cross_products.receive_factors(f"{step}/weights", (own_columns, target_count), mine)
-    with pair.stopwatch.measure(PLAIN):
-        total = matmul_integers(features, weights[pair.own_range])
-    total = add_shares(total, pair.cross_products.answer(f"{step}/scores", features, factors, mine))
-    total = add_shares(total, pair.cross_products.open_answer(f"{step}/scores", (row_count, target_count), others))
+    # A guest may have labels alone, and then nothing of its columns crosses.
+    if len(other_weights):
+        cross.send_factors(f"{step}/weights", other_weights, others)
+    total = zero_shares((row_count, target_count))
+    if own_columns:
+        factors = cross.receive_factors(f"{step}/weights", (own_columns, target_count), mine)
+        with pair.stopwatch.measure(PLAIN):
+            total = matmul_integers(features, weights[pair.own_range])
+        total = add_shares(total, cross.answer(f"{step}/scores", features, factors, mine))
+    if len(other_weights):
+        total = add_shares(total, cross.open_answer(f"{step}/scores", (row_count, target_count), others))
     return add_shares(total, shift_left(weights[0], pair.scales.feature_bits)[np.newaxis])
 
 
 def score_layouts(pair: Pair, row_count: int) -> tuple[SlotLayout, SlotLayout]:
     """How the scores of so many rows are packed: the layout for the guest's columns, and for the host's."""
     guests, hosts = (
-        choose_slots(
-            RING_BITS + pair.scales.feature_limit_bits + columns.bit_length(),
-            pair.key_bits,
-            row_count,
-            columns,
-        )
+        score_layout(pair.scales, pair.key_bits, row_count, columns)
         for columns in (pair.guest_columns, pair.host_columns)
     )
     return guests, hosts
+
+
+def score_layout(scales: Scales, key_bits: int, row_count: int, column_count: int) -> SlotLayout:
+    """How the scores of so many rows are packed where their owner multiplies so many columns."""
+    value_bits = RING_BITS + scales.feature_limit_bits + column_count.bit_length()
+    return choose_slots(value_bits, key_bits, row_count, column_count)
 
 
 def score_error(scales: Scales) -> float:
@@ -133,5 +141,5 @@ def score_error(scales: Scales) -> float:
 
 def largest_mean_magnitude(features: Any, batches: Sequence[IntArray], feature_bits: int) -> float:
     """The largest mean of |x| of any column in any batch; at least 1, the mean of the intercept's ones."""
-    means = [float(np.asarray(abs(features[rows]).mean(axis=0)).max()) for rows in batches]
+    means = [float(np.asarray(abs(features[rows]).mean(axis=0)).max(initial=0.0)) for rows in batches]
     return max(1.0, *(mean * 2.0**-feature_bits for mean in means))

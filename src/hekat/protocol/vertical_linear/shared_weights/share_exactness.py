@@ -1,48 +1,55 @@
-"""Joins the shares of both parties for the run's exactness check; like the check, it exists on one machine only."""
+"""Joins the shares of both holders for the run's exactness check; like the check, it exists on one machine only."""
 
 from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
-from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, rows_shift
+from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, Scales, rows_shift
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
 
-_Deposit = tuple[str, ShareArray, ShareArray, float]
+_Deposit = tuple[ShareArray, ShareArray]
 _waiting: weakref.WeakKeyDictionary[Any, dict[str, _Deposit]] = weakref.WeakKeyDictionary()
+_allowances: weakref.WeakKeyDictionary[Any, dict[str, float]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
+
+
+def note_allowance(exactness_check: Any, party: str, allowance: float) -> None:
+    """Take how far gradients of a party's columns may be off by the rounding of this form."""
+    with _lock:
+        _allowances.setdefault(exactness_check, {})[party] = allowance
 
 
 def deposit_shares(
     exactness_check: Any,
     step: str,
     rows: IntArray,
-    party: str,
-    pair: Pair,
+    scales: Scales,
+    owners: Mapping[str, slice],
     shares: tuple[ShareArray, ShareArray],
-    allowance: float,
 ) -> None:
-    """Take a party's shares of the weights and of the gradient's sums of one step; the second party starts the check.
+    """Take a holder's shares of the weights and of the gradient's sums of one step; the second holder starts the check.
 
-    Raises BoundError as `ExactnessCheck.deposit` does.
+    `owners` says whose columns stand where among the weights, the guest first, who has the intercept too. Raises
+    BoundError as `ExactnessCheck.deposit` does.
     """
     with _lock:
         waiting = _waiting.setdefault(exactness_check, {})
         first = waiting.pop(step, None)
         if first is None:
-            waiting[step] = (party, *shares, allowance)
+            waiting[step] = shares
             return
-    names = (party, first[0]) if pair.is_guest else (first[0], party)
-    value_bits = pair.scales.value_bits
-    weights = to_floats(add_shares(first[1], shares[0]), value_bits)
-    gradient = to_floats(add_shares(first[2], shares[1]), value_bits) * (2.0 ** rows_shift(len(rows)) / len(rows))
-    allowances = (allowance, first[3]) if pair.is_guest else (first[3], allowance)
-    for name, columns, allowed in zip(names, (pair.guest_range, pair.host_range), allowances, strict=True):
+        allowances = dict(_allowances[exactness_check])
+    weights = to_floats(add_shares(first[0], shares[0]), scales.value_bits)
+    gradient = to_floats(add_shares(first[1], shares[1]), scales.value_bits)
+    gradient *= 2.0 ** rows_shift(len(rows)) / len(rows)
+    guest = next(iter(owners))
+    for name, columns in owners.items():
         parts = [{WEIGHTS: values[columns]} for values in (weights, gradient)]
-        if name == names[0]:
+        if name == guest:
             parts = [{**part, INTERCEPT: values[0]} for part, values in zip(parts, (weights, gradient), strict=True)]
-        exactness_check.deposit(step, rows, name, *parts, allowed, 2.0**RANGE_BITS)
+        exactness_check.deposit(step, rows, name, *parts, allowances[name], 2.0**RANGE_BITS)

@@ -10,7 +10,7 @@ Source: Mohassel and Zhang 2017 (SecureML), section 4, for training on shares an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
+from hekat.errors import BoundError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_training_columns
+from hekat.protocol.vertical_linear.columns import Targets, describe_limited, may_lack_columns, prepare_training_columns
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, describe_told_loss, told_loss_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
@@ -33,7 +34,7 @@ from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import ResidualGradients, score_layouts
 from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS, Scales
-from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares
+from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares, note_allowance
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
 from hekat.protocol.vertical_linear.steps import batch_step, epoch_step
@@ -42,6 +43,7 @@ from hekat.protocol.vertical_linear.trained_part import make_trained_part, mixin
 
 SHARING = "sharing"
 WARM_START = b"parts of an earlier model"
+KEPT_PRODUCTS = "gradients by products of columns, kept in shares"
 # Microseconds on two cores: an encryption, an opening, a term of 20 bits and one of 128. Only their ratio matters.
 _ENCRYPT, _OPEN, _TERM, _WIDE_TERM = 55.0, 450.0, 2.4, 22.0
 
@@ -67,6 +69,12 @@ class SharedTraining:
     pair: Pair
     weights: SharedWeights
     gradients: Gradients
+    owners: Mapping[str, slice]
+    """Whose columns stand where among the weights."""
+
+    epoch_wait_s = None
+    known_square = 0.0
+    holds_shares = True
 
     @property
     def epochs_done(self) -> int:
@@ -112,10 +120,14 @@ class SharedTraining:
             targets,
         )
 
+    def error_bound(self) -> float:
+        """How far any entry of a mean gradient of this party's columns is off."""
+        return self.gradients.error_bound()
+
     def _check_exactness(self, step: str, rows: npt.NDArray[np.int64], gradient: ShareArray) -> None:
         if self.run.exactness_check is not None:
-            shares, bound = (self.weights.weights, gradient), self.gradients.error_bound()
-            deposit_shares(self.run.exactness_check, step, rows, self.channel.party, self.pair, shares, bound)
+            shares = (self.weights.weights, gradient)
+            deposit_shares(self.run.exactness_check, step, rows, self.pair.scales, self.owners, shares)
 
 
 def begin_training(
@@ -128,6 +140,25 @@ def begin_training(
     and ProtocolError and KeyRefusedError as `meet` does.
     """
     scales = Scales(settings.fixed_point, settings.task)
+    own, side = prepare(channel, table, settings, run, targets, scales)
+    pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)
+    check_result_count(count_results(pair, own.batches, settings.training.epochs))
+    weights = begin_weights(pair, settings, run, len(own.batches))
+    gradients = _choose_gradients(channel, pair, own, sparse, settings.training.epochs)
+    begin_check(run, own, targets, gradients.error_bound())
+    owners = {settings.guest: pair.guest_range, settings.hosts[0]: pair.host_range}
+    return SharedTraining(channel, settings, run, own, pair, weights, gradients, owners)
+
+
+def prepare(
+    channel: RecordedChannel,
+    table: Table,
+    settings: VerticalLinearSettings,
+    run: PartyRun,
+    targets: Targets | None,
+    scales: Scales,
+) -> tuple[OwnColumns, OwnSide]:
+    """This party's columns as integers, and what it brings to the handshake; notes in the ledger what will be told."""
     with run.stopwatch.measure(PLAIN):
         own = _prepare_own(channel.party, table, settings, scales, targets, run)
         scales.check(own.row_count, max(len(rows) for rows in own.batches))
@@ -135,8 +166,7 @@ def begin_training(
     if settings.limit_spreads:
         channel.ledger.note("setup", describe_limited(own.columns, settings.limit_spreads), "public")
     channel.ledger.note("setup", describe_told_loss(own.row_count, settings.training.epochs), "disclosed")
-    resumed = run.resume_from
-    side = OwnSide(
+    return own, OwnSide(
         is_guest=targets is not None,
         peer=settings.hosts[0] if targets is not None else settings.guest,
         row_count=own.row_count,
@@ -148,17 +178,23 @@ def begin_training(
         epochs_done=run.epochs_done,
         sharing=_begun_from(run),
     )
-    pair, sparse = meet(channel, side, scales, settings.column_count, run.stopwatch)
-    check_result_count(count_results(pair, own.batches, settings.training.epochs))
-    weights = SharedWeights(pair, settings.training)
+
+
+def begin_weights(pair: Pair, settings: VerticalLinearSettings, run: PartyRun, batch_count: int) -> SharedWeights:
+    """A holder's shares of the weights: the resumed state, an earlier model, or zeros."""
+    weights, resumed = SharedWeights(pair, settings.training), run.resume_from
     if resumed is not None:
-        weights.begin_from_state(resumed.arrays, resumed.epochs_done * len(own.batches))
+        weights.begin_from_state(resumed.arrays, resumed.epochs_done * batch_count)
     elif run.start_from is not None:
         weights.begin_from_model(run.start_from)
+    return weights
+
+
+def begin_check(run: PartyRun, own: OwnColumns, targets: Targets | None, error_bound: float) -> None:
+    """Show the run's exactness check, where there is one, this party's columns and how far its gradients may be off."""
     if run.exactness_check is not None:
-        run.exactness_check.begin(channel.party, own.columns.features, None if targets is None else targets.values)
-    gradients = _choose_gradients(channel, pair, own, sparse, settings.training.epochs)
-    return SharedTraining(channel, settings, run, own, pair, weights, gradients)
+        note_allowance(run.exactness_check, own.party, error_bound)
+        run.exactness_check.begin(own.party, own.columns.features, None if targets is None else targets.values)
 
 
 def _begun_from(run: PartyRun) -> bytes:
@@ -174,7 +210,8 @@ def _prepare_own(
     party: str, table: Table, settings: VerticalLinearSettings, scales: Scales, targets: Targets | None, run: PartyRun
 ) -> OwnColumns:
     batches = draw_batches(len(table), settings.training.batch_rows, settings.training.seed)
-    columns = prepare_training_columns(table, settings, batches, run.begins_with)
+    may_be_empty = may_lack_columns(settings, party)
+    columns = prepare_training_columns(table, settings, batches, run.begins_with, may_be_empty=may_be_empty)
     return OwnColumns(
         party=party,
         column_names=table.feature_names,
@@ -189,11 +226,25 @@ def _choose_gradients(
     channel: RecordedChannel, pair: Pair, own: OwnColumns, sparse: bool, epoch_count: int
 ) -> Gradients:
     """Choose the Gram matrix where it fits and costs less over all epochs, which public counts alone decide."""
-    if not sparse and prefers_gram(pair, own.batches, epoch_count):
-        channel.ledger.note("setup", "gradients by products of columns, kept in shares", "public")
-        return GramGradients(pair, own.integers, own.targets, own.batches)
+    # A guest without columns has nothing to multiply scores with.
+    if not pair.guest_columns or (not sparse and prefers_gram(pair, own.batches, epoch_count)):
+        channel.ledger.note("setup", KEPT_PRODUCTS, "public")
+        check_gram_room(pair.scales, own.batches)
+        return GramGradients(pair, own.dense_integers(), own.targets, own.batches)
     channel.ledger.note("setup", "gradients by residuals, in shares", "public")
     return ResidualGradients(pair, own.integers, own.targets, own.batches)
+
+
+def check_gram_room(scales: Scales, batches: Sequence[npt.NDArray[np.int64]]) -> None:
+    """Raise BoundError where gradients by kept products leave no room in the ring for safe truncation."""
+    found = scales.gram_gradient_bits(max(len(batch) for batch in batches))
+    if found > TRUNCATED_BITS:
+        raise BoundError(
+            "gradients by products of columns do not fit into 128 bits at these scales",
+            expected=f"at most {TRUNCATED_BITS} bits",
+            got=f"{found} bits",
+            cure="choose smaller fixed_point.feature_bits or value_bits, or a smaller training.batch_rows",
+        )
 
 
 def prefers_gram(pair: Pair, batches: Sequence[npt.NDArray[np.int64]], epoch_count: int) -> bool:

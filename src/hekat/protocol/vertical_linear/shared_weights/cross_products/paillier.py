@@ -27,6 +27,7 @@ from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
 from hekat.protocol.vertical_linear.shared_weights.cross_products.whole_mask import mask_products, open_products
 from hekat.protocol.vertical_linear.shared_weights.messages import (
     FactorsMessage,
+    PlainFactorsMessage,
     ProductsMessage,
 )
 from hekat.protocol.vertical_linear.shared_weights.shares import (
@@ -49,6 +50,7 @@ from hekat.wire.frame import MAX_FRAME_BYTES
 IntArray = npt.NDArray[np.int64]
 # The message around its ciphertexts, and its seal, take some of the bytes that a frame may have.
 MAX_MESSAGE_BYTES = MAX_FRAME_BYTES - (1 << 20)
+ColumnsMessage = FactorsMessage | PlainFactorsMessage
 Factors = Any
 """The result of `receive_factors`; only the same kind of cross products can use it."""
 
@@ -62,6 +64,10 @@ class CrossProducts(Protocol):
 
     def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
         """Send integers (k, m), each raised by 2^offset_bits, with several columns in one plaintext."""
+        ...
+
+    def pack_columns(self, values: IntArray, offset_bits: int, layout: SlotLayout) -> ColumnsMessage:
+        """The message of `send_columns`, for several parties: encrypted once, since the key is the sender's."""
         ...
 
     def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Factors:
@@ -94,13 +100,31 @@ class CrossProducts(Protocol):
 
 
 class PaillierCrossProducts:
-    """Cross products under two Paillier keys: this party's own key and the other party's public key."""
+    """Cross products under two Paillier keys: this party's own key and the other party's public key.
+
+    A key may be None where nothing is sent under it.
+    """
 
     def __init__(
-        self, channel: RecordedChannel, peer: str, own: PrivateKey, foreign: PublicKey, stopwatch: Stopwatch
+        self,
+        channel: RecordedChannel,
+        peer: str,
+        own: PrivateKey | None,
+        foreign: PublicKey | None,
+        stopwatch: Stopwatch,
     ) -> None:
-        self._channel, self._peer, self._own, self._foreign = channel, peer, own, foreign
+        self._channel, self._peer, self._private, self._public = channel, peer, own, foreign
         self._measure = stopwatch.measure
+
+    @property
+    def _own(self) -> PrivateKey:
+        assert self._private is not None
+        return self._private
+
+    @property
+    def _foreign(self) -> PublicKey:
+        assert self._public is not None
+        return self._public
 
     def send_factors(self, step: str, shares: ShareArray, layout: SlotLayout) -> None:
         with self._measure(ENCRYPT_LOGITS):
@@ -109,10 +133,12 @@ class PaillierCrossProducts:
         self._channel.send(self._peer, step, message)
 
     def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
+        self._channel.send(self._peer, step, self.pack_columns(values, offset_bits, layout))
+
+    def pack_columns(self, values: IntArray, offset_bits: int, layout: SlotLayout) -> FactorsMessage:
         with self._measure(ENCRYPT_LOGITS):
             plain = spread_columns(values, offset_bits, layout)
-            message = self._encrypted(plain, (len(values), len(plain) // len(values)))
-        self._channel.send(self._peer, step, message)
+            return self._encrypted(plain, (len(values), len(plain) // len(values)))
 
     def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> Ciphertexts:
         return self._read_factors(step, (layout.slot_count * shape[0], shape[1]))

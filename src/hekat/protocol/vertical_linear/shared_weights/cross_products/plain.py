@@ -38,7 +38,10 @@ class PlainCrossProducts:
         self._channel.send(self._peer, step, PlainFactorsMessage(shares))
 
     def send_columns(self, step: str, values: IntArray, offset_bits: int, layout: SlotLayout) -> None:
-        self.send_factors(step, from_integers(values + (1 << offset_bits)), layout)
+        self._channel.send(self._peer, step, self.pack_columns(values, offset_bits, layout))
+
+    def pack_columns(self, values: IntArray, offset_bits: int, layout: SlotLayout) -> PlainFactorsMessage:
+        return PlainFactorsMessage(from_integers(values + (1 << offset_bits)))
 
     def receive_factors(self, step: str, shape: tuple[int, int], layout: SlotLayout) -> ShareArray:
         values = self._channel.receive(self._peer, step, PlainFactorsMessage).values

@@ -1,0 +1,1 @@
+"""Three parties or more: all bring products of their columns once, and two of them hold the shares from then on."""
