@@ -259,7 +259,8 @@ def test_a_dry_run_trains_nothing(place) -> None:
     assert (told["form"], told["protection"]) == ("arbiter", "paillier")
     assert [party["most_equations"] for party in told["parties"]] == [9, 3, 6]
     assert told["hosts_together"] == 9
-    assert told["prediction"] == {"score_bits": 12, "rows_at_most": 27, "max_predictions": 100_000}
+    counts = {"rows_at_most": 27, "calibration_rows_at_most": 0, "max_predictions": 100_000}
+    assert told["prediction"] == {"score_bits": 12, **counts}
     assert place.folders() == []
 
 

@@ -20,6 +20,7 @@ from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical_linear.hold_out import count_held_out
 from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import least_batch_rows
 from hekat.report import Table
 from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
@@ -133,17 +134,22 @@ def _describe_many_steps(inputs: VerticalInputs) -> str | None:
 
 def _describe_prediction(inputs: VerticalInputs) -> dict[str, Any]:
     tests = inputs.test_tables.values()
+    most = min(len(table) for table in inputs.tables.values())
+    held_out = count_held_out(most, inputs.job.hold_out)
     return {
         "score_bits": inputs.job.prediction.score_bits,
-        "rows_at_most": min((len(table) for table in tests), default=0),
+        "rows_at_most": min((len(table) for table in tests), default=held_out),
+        "calibration_rows_at_most": min(inputs.job.settings.calibration_rows, most - held_out),
         "max_predictions": inputs.site.policy.max_predictions,
     }
 
 
 def _tell_prediction(told: dict[str, Any]) -> str:
     scored = f"up to {told['rows_at_most']:,} test rows are" if told["rows_at_most"] else "no test row is"
+    fitted = told["calibration_rows_at_most"]
+    calibrated = f", up to {fitted:,} training rows are, to fit probabilities to labels" if fitted else ""
     return (
-        f"Scores are told to 2^-{told['score_bits']}; {scored} predicted for, and the site lets "
+        f"Scores are told to 2^-{told['score_bits']}; {scored} predicted for{calibrated}, and the site lets "
         f"{told['max_predictions']:,} rows in all be predicted with a party's part of the model."
     )
 

@@ -29,6 +29,13 @@ def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: boo
     if compares_centralised:
         caveats.append("the rows of all parties were put together inside this process, by the site's leave, to compare")
     caveats += _of_resuming(run)
+    if matches and job.settings.calibration_rows:
+        held_out = matches[1].common if job.hold_out and len(matches) > 1 else 0
+        count = min(job.settings.calibration_rows, matches[0].common - held_out)
+        caveats.append(
+            f"the guest learned the scores of {count} training rows, to fit probabilities to its labels "
+            "(training.calibration_rows)"
+        )
     if job.hold_out and len(matches) > 1:
         caveats.append(
             f"{matches[1].common} of the {matches[0].common} common rows were held out: training did not see them, and "
