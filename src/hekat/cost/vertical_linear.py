@@ -2,7 +2,7 @@
 
 One batch and two are really trained on for two epochs, in this process, with the job's settings, roles and numbers of
 columns, under keys that are thrown away. What a batch takes is the difference of the two; messages and arithmetic do
-not depend on the values in the rows. Matching rows and making Paillier keys are not in it.
+not depend on the values in the rows. Matching rows, making Paillier keys and predicting are not in it.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ def vertical_cost_table(found: VerticalCost) -> Table:
         ("role", "sends first", "later epoch", "works first", "later epoch", "sends in all", "works in all"),
         tuple(rows),
         f"{found.batch_count} batches, {found.epochs} epochs at most, if all rows of the smallest table are common; "
-        "the first epoch with what comes before it. Rehearsed just now on random rows; matching rows and making keys "
-        "apart.",
+        "the first epoch with what comes before it. Rehearsed just now on random rows; matching rows, making keys "
+        "and predicting, such as for rows held out or that probabilities are fitted to, apart.",
     )
 
 
