@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 DIVERGED_EXIT_CODE = 3
 """What a process ends with whose run came to its end with a model of no use: no refusal, and not done either."""
 
@@ -22,6 +24,11 @@ class HekatError(Exception):
         self.got = got
         self.cure = cure
         super().__init__(self._sentence())
+
+    def reword(self, change: Callable[[str], str]) -> None:
+        """Say the same to another reader: `change` takes each of the four texts and gives the new one."""
+        self.what, self.expected, self.got, self.cure = map(change, (self.what, self.expected, self.got, self.cure))
+        self.args = (self._sentence(),)
 
     def _sentence(self) -> str:
         parts = [self.what]

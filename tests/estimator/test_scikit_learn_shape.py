@@ -162,7 +162,7 @@ def test_bad_labels_and_settings_are_refused_before_anything_runs(tumours, small
     [
         ({"key_bits": 2048}, "key_bits belongs to another protection"),
         ({"keys": {}}, "keys belongs to another protection"),
-        ({"arbiter": None}, "protection.kind cannot be used in form 'shared_weights'"),
+        ({"arbiter": None}, "^protection cannot be used in form 'shared_weights'"),
     ],
 )
 def test_a_ring_takes_no_paillier_key_and_needs_an_arbiter(tumours, given, told) -> None:

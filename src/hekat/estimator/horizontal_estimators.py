@@ -14,11 +14,13 @@ from hekat.data import Table
 from hekat.errors import InputError
 from hekat.estimator.horizontal_model import FloatArray, HorizontalModel
 from hekat.estimator.horizontal_parameters import HorizontalNetworkParameters
+from hekat.estimator.parameter_words import in_parameters
 
 
 class HorizontalClassifier(ClassifierMixin, HorizontalModel):  # type: ignore[misc]
     """Classes: every label that any party has, sorted."""
 
+    @in_parameters
     def predict_proba(self, X: Any) -> FloatArray:
         """Give the probability of each class for each row.
 

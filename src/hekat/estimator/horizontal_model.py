@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from hekat.data import Table
 from hekat.errors import InputError
 from hekat.estimator.horizontal_parameters import HorizontalParameters
+from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_tables import as_table
 from hekat.estimator.played_roles import Role, play_roles
 from hekat.ledger import AuditReport, RecordedChannel
@@ -39,6 +40,7 @@ PROTOCOL = "horizontal"
 class HorizontalModel(HorizontalParameters):
     """Training and answers of all horizontal estimators; HorizontalParameters lists its parameters."""
 
+    @in_parameters
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train: this process plays every role, through sealed channels, as on machines of their own.
 
@@ -126,6 +128,7 @@ class HorizontalModel(HorizontalParameters):
         check_is_fitted(self, "parameters_")
         return build_model(self._fitted_settings, self.n_features_in_)
 
+    @in_parameters
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class or number of each row, on this machine: the model is common to all parties.
 

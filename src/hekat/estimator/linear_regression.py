@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
+from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.vertical_regression import FloatArray, VerticalRegression
 from hekat.protocol.vertical_linear.settings import Task
 
@@ -48,6 +49,7 @@ class VerticalLinearRegression(RegressorMixin, VerticalRegression):  # type: ign
 
     _task: Task = "linear"
 
+    @in_parameters
     def predict(self, X: Any) -> FloatArray:
         """Predict the number of each of the guest's rows, by a joint prediction of all parties on this machine.
 

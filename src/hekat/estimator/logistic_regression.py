@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from hekat.errors import InputError
+from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.vertical_regression import FloatArray, VerticalRegression
 from hekat.protocol.vertical_linear.prediction.answers import answers_of, probabilities_of
 from hekat.protocol.vertical_linear.settings import Task
@@ -58,6 +59,7 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
 
     _task: Task = "logistic"
 
+    @in_parameters
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each of the guest's rows, by a joint prediction of all parties on this machine.
 
@@ -74,6 +76,7 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
         numbers, _ = answers_of(self._class_names(), self._scores(X))
         return np.asarray(self.classes_[numbers])
 
+    @in_parameters
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the probability of each class, by a joint prediction of all parties on this machine.
 
@@ -89,6 +92,7 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
         """
         return probabilities_of(self._scores(X))
 
+    @in_parameters
     def decision_function(self, X: Any) -> FloatArray:
         """Compute the scores that classes and probabilities follow from, by a joint prediction on this machine.
 

@@ -12,7 +12,8 @@ from hekat.errors import InputError, JobError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.data_frames import IdName
 from hekat.estimator.party_tables import Columns, check_ids
-from hekat.protocol.psi.settings import IntersectionSettings
+from hekat.protocol.psi.settings import KINDS, IntersectionSettings
+from hekat.protocol.setting_checks import check_choice
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS, check_prediction_limit
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
@@ -145,6 +146,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
         self._check_paillier_alone()
+        self._check_numbers()
         # A prediction needs these once a model is there, which is late to hear of a mistake.
         PredictionSettings.between(parties[0], parties[1:], self.receivers or (), self.score_bits)
         return VerticalLinearSettings(
@@ -177,6 +179,16 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             label_leak_accepted=self.label_leak_accepted,
             column_leak_accepted=self.column_leak_accepted,
         )
+
+    def _check_numbers(self) -> None:
+        """Raise JobError for what a job file could not say: below 0 stands for None within settings."""
+        for name, value in (("batch_rows", self.batch_rows), ("calibration_rows", self.calibration_rows)):
+            if value is not None and value < 0:
+                raise JobError(
+                    f"{name} refused", expected="0 or more rows, or None", got=str(value), cure=f"change {name}"
+                )
+        if self.intersection is not None:
+            check_choice("intersection", self.intersection, KINDS)
 
     def _check_paillier_alone(self) -> None:
         """Raise JobError where protection `lattice` comes with parameters for Paillier alone."""

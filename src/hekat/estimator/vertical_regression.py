@@ -17,6 +17,7 @@ from hekat.data import Table
 from hekat.errors import InputError
 from hekat.estimator.data_frames import IdName
 from hekat.estimator.id_like import refuse_id_like
+from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.parameters import VerticalParameters
 from hekat.estimator.party_roles import PartyScores, PredictionRole, TrainingRole
 from hekat.estimator.party_tables import as_table, labels_for, read_parties
@@ -45,6 +46,7 @@ class VerticalRegression(VerticalParameters, ABC):
 
     # --- all roles on this machine -----------------------------------------------------------------------------
 
+    @in_parameters
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train: this process plays every role, through sealed channels, as on machines of their own.
 
@@ -151,6 +153,7 @@ class VerticalRegression(VerticalParameters, ABC):
 
     # --- one role, at a site -----------------------------------------------------------------------------------
 
+    @in_parameters
     def fit_party(self, table: Any, channel: RecordedChannel, *, classes: Sequence[str] | None = None) -> Self:
         """Train as `channel.party` alone, while the others do so at their sites with the same parameters.
 
@@ -192,6 +195,7 @@ class VerticalRegression(VerticalParameters, ABC):
         self._keep({} if part is None else {channel.party: part}, losses if channel.party == self.guest else [])
         return self
 
+    @in_parameters
     def predict_party(self, table: Any, channel: RecordedChannel) -> PartyScores:
         """Predict as `channel.party` alone, with its own part of the model.
 

@@ -1,0 +1,49 @@
+"""Refusals of settings in the words of whoever calls an estimator: parameters, and not the keys of a job file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from hekat.errors import HekatError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Keys whose parameter has another name than the key.
+_PARAMETERS = {
+    "protection.kind": "protection",
+    "label_leak.accepted": "label_leak_accepted",
+    "column_leak.accepted": "column_leak_accepted",
+    "intersection.kind": "intersection",
+    "training.rounds": "rounds",
+    "model.name": "the estimator's class",
+}
+_KEY = re.compile(
+    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|intersection)\.\w+"
+)
+# What sites have to allow besides: an estimator is asked by nobody but its caller.
+_POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")
+
+
+def in_parameters(method: Callable[P, T]) -> Callable[P, T]:
+    """Have an estimator's method raise HekatErrors that name its parameters."""
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(*args, **kwargs)
+        except HekatError as error:
+            error.reword(to_parameters)
+            raise
+
+    return call
+
+
+def to_parameters(text: str) -> str:
+    """`text` with every key of a job, such as `training.epochs`, as the parameter that stands for it."""
+    named = _KEY.sub(lambda key: _PARAMETERS.get(key[0], key[0].partition(".")[2]), text)
+    named = _POLICY.sub("", named).replace("let the job say ", "set ")
+    return named.replace(" in the job file", "").replace(" in the job", "")
