@@ -63,6 +63,19 @@ def test_the_mean_is_that_of_all_parties_and_no_message_is_larger_than_a_block(t
     assert sum(field["bytes"] for entry in sent for field in entry["fields"]) == 4 * values, "bare float32"
 
 
+def test_the_second_round_sends_differences_in_blocks_too(tmp_path) -> None:
+    def twice(party: hekat.Party):
+        state = party.aggregate(state_of(party.name), weight=WEIGHTS[party.name])
+        return party.aggregate({key: values + np.float32(0.5) for key, values in state.items()}, weight=1)
+
+    folder = tmp_path / "run"
+    results = hekat.federate(twice, NAMES, protection="none", weight_max=5, folder=folder).results
+    assert all(np.allclose(results["lake"][key], mean_of(key) + 0.5, atol=1e-6) for key in SHAPES)
+    sent = [entry["step"] for entry in entries(folder, "north") if entry["kind"] == "horizontal/plain-block"]
+    assert set(sent) == {"round-1/block", "round-2/block"}
+    assert max(entry["payload_bytes"] for entry in entries(folder, "aggregator")) < 4 * BLOCK + 1000
+
+
 def test_other_numbers_travel_whole_as_float64(tmp_path) -> None:
     results = play(tmp_path / "run", "float64")
     assert all(np.allclose(results["lake"][key], mean_of(key, "float64"), rtol=1e-15) for key in SHAPES)

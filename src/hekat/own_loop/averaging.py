@@ -55,6 +55,11 @@ class SentTensor:
     def size(self) -> int:
         return self.held.size
 
+    @property
+    def fits_float32(self) -> bool:
+        """Whether float32 holds its values; differences, which `read` gives as float64, are rounded to it then."""
+        return self.held.dtype_name != "float64"
+
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         values = self._values.read(start, stop)
         if self._reference is None:

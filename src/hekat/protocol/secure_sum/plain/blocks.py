@@ -35,7 +35,7 @@ class BlockLayout:
         """The blocks in their order."""
         for index in range(self.count):
             pieces = [tensor.read(start, stop) for tensor, start, stop in self._places(index)]
-            yield np.concatenate(pieces)
+            yield np.concatenate(pieces).astype(np.float32, copy=False)
 
     def write(self, index: int, mean: Float32Array) -> None:
         """Hand the tensors the mean of block `index`."""
@@ -66,7 +66,7 @@ def layout_of(tensors: AnyTensors) -> BlockLayout | None:
     streamed = {name: tensor for name, tensor in tensors.items() if not isinstance(tensor, np.ndarray)}
     if not streamed or len(streamed) < len(tensors):
         return None
-    if any(tensor.read(0, min(1, tensor.size)).dtype != np.float32 for tensor in streamed.values()):
+    if not all(getattr(tensor, "fits_float32", False) for tensor in streamed.values()):
         return None
     return BlockLayout(streamed)
 
