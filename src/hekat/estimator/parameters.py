@@ -53,7 +53,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         stop_at_loss: The loss that ends training; 0: off.
         seed: What batches are drawn from.
         calibration_rows: Of how many training rows the guest learns the scores, to fit its probabilities to its labels;
-            0: none, probabilities are sigmoids of scores; None: 2,000 with `shared_weights` and a step by rule, else 0.
+            0: none, probabilities are sigmoids of scores; None: 2,000 with `shared_weights` and a step by rule where
+            the guest alone receives scores, else 0.
         feature_bits: Features are integers at 2^-feature_bits.
         value_bits: Scores and residuals are integers at 2^-value_bits.
         label_leak_accepted: The words that waive the rules on what hosts learn of labels.
@@ -148,7 +149,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self._check_paillier_alone()
         self._check_numbers()
         # A prediction needs these once a model is there, which is late to hear of a mistake.
-        PredictionSettings.between(parties[0], parties[1:], self.receivers or (), self.score_bits)
+        prediction = PredictionSettings.between(parties[0], parties[1:], self.receivers or (), self.score_bits)
         return VerticalLinearSettings(
             guest=parties[0],
             hosts=parties[1:],
@@ -174,7 +175,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 stop_at_loss=self.stop_at_loss,
                 seed=self.seed,
                 calibration_rows=BY_RULE if self.calibration_rows is None else self.calibration_rows,
-            ),
+            ).fitting_probabilities(parties[0], prediction.receivers),
             fixed_point=FixedPoint(feature_bits=self.feature_bits, value_bits=self.value_bits),
             label_leak_accepted=self.label_leak_accepted,
             column_leak_accepted=self.column_leak_accepted,

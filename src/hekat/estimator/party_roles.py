@@ -16,7 +16,7 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predict, match_and_train
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
-from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.scheme.paillier import KeyPair
@@ -28,7 +28,8 @@ FloatArray = npt.NDArray[np.float64]
 class TrainingRole:
     """One party's side of a training; returns its part of the model, None at an arbiter.
 
-    `table` is None at an arbiter. `start_from` are the weights of an earlier part, for a warm start.
+    `table` is None at an arbiter. `start_from` are the weights of an earlier part, for a warm start. Scores that
+    probabilities are fitted to are told to 2^-score_bits at the finest.
     """
 
     settings: VerticalLinearSettings
@@ -37,13 +38,17 @@ class TrainingRole:
     key_pair: KeyPair | None = field(default=None, repr=False)
     start_from: Mapping[str, npt.NDArray[Any]] | None = None
     on_epoch: Callable[[EpochRecord], None] = lambda record: None
+    score_bits: int = SCORE_BITS
 
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> ModelPart | None:
         run = PartyRun(stopwatch, on_epoch=self.on_epoch, start_from=self.start_from, key_pair=self.key_pair)
         if self.table is None:
             return run_role(channel, None, self.settings, run)
         matching = Matching(self.intersection, stopwatch)
-        return match_and_train(channel, self.table, self.settings, matching, lambda matched: run).part
+        trained = match_and_train(
+            channel, self.table, self.settings, matching, lambda matched: run, score_bits=self.score_bits
+        )
+        return trained.part
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,7 @@ class VerticalRegression(VerticalParameters, ABC):
                 self._key_of(name),
                 self._start_of(name, tables, settings),
                 note_epoch if name == guest else _ignore,
+                self.score_bits,
             )
 
         roles = {name: role_of(name) for name in settings.everyone}
@@ -188,6 +189,7 @@ class VerticalRegression(VerticalParameters, ABC):
             self._key_of(channel.party),
             None if own is None else self._start_of(channel.party, {channel.party: own}, settings),
             lambda record: losses.append(record.loss),
+            self.score_bits,
         )
         part = role(channel, Stopwatch())
         if classes is not None:

@@ -75,11 +75,17 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
                 "updates of every round",
                 *(["means and spreads of columns"] if training.standardise else []),
                 *(f"{_FILL_SUMS[rule]} of columns with empty cells" for rule in settings.fills),
+                *(["once the mean products of every two columns"] if _may_sum_gram(settings) else []),
             ]
         ),
     )
     if settings.validation.hold_out:
         yield "held out", f"{settings.validation.hold_out:g} of every party's rows, whose losses and counts are summed"
+
+
+def _may_sum_gram(settings: HorizontalSettings) -> bool:
+    """Whether tables of enough rows and few enough columns have their Gram matrix summed."""
+    return settings.training.searches_line and settings.is_linear
 
 
 def _of_averaging(job: AveragingJob) -> Iterator[Term]:
@@ -167,6 +173,9 @@ def _of_vertical(settings: VerticalLinearSettings) -> Iterator[Term]:
 def _of_vertical_job(job: VerticalJob) -> Iterator[Term]:
     yield "rows matched by", job.intersection_kind
     yield "learn scores", ", ".join(job.prediction.receivers)
+    if job.settings.calibration_rows:
+        guest, count = job.settings.guest, job.settings.calibration_rows
+        yield "learn scores of training rows", f"{guest}, of up to {count}, to fit probabilities to its labels"
     if job.compare_centralised:
         yield "compared, in one process", "the joined rows of all parties"
     if job.check_exactness:

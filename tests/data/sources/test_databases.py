@@ -106,6 +106,8 @@ def test_nothing_can_be_written(sqlite) -> None:
         ({"table": "visits"}, "needs url or url_variable"),
         ({"url": f"postgresql://reader:{SECRET}@localhost/x", "table": "visits"}, "url_variable"),
         ({"url": f"{SECRET} ?", "table": "visits"}, "cannot be read"),
+        ({"url": f"postgresql://reader:p@ss:{SECRET}@localhost/x", "table": "visits"}, "cannot be read"),
+        ({"url": f"postgresql://localhost/x?password={SECRET}", "table": "visits"}, "url_variable"),
         ({"url": f"oracle+nonsense://{SECRET}@localhost/x", "table": "visits"}, "not installed"),
         ({"url_variable": "HEKAT_TEST_NO_SUCH_URL", "table": "visits"}, "HEKAT_TEST_NO_SUCH_URL"),
         ({"url": "sqlite:///visits.db", "query": f"SELECT '{SECRET}' FROM nowhere"}, "cannot be read"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hekat.errors import InputError
+from hekat.job.agreed_terms import terms_of
 from hekat.job.horizontal.job_file import load_job
 
 HEAD = """
@@ -34,6 +35,8 @@ def test_a_linear_model_searches_its_step(tmp_path, classes, text) -> None:
     assert settings.training.algorithm == "lbfgs"
     assert (settings.training.round_count, settings.codec.value_bits) == (100, 24)
     assert settings.penalty_is_by_rows is bool(classes)
+    sums = dict(terms_of(job_of(tmp_path, text, classes=classes)))["opened sums"]
+    assert sums.endswith("once the mean products of every two columns")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,7 @@ def test_a_job_that_says_anything_of_local_steps_means_what_it_meant(tmp_path, t
     assert (settings.training.round_count, settings.codec.value_bits) == (20, 16)
     assert not settings.penalty_is_by_rows
     assert settings.model.own_l2 == 0.0
+    assert "products" not in dict(terms_of(job_of(tmp_path, text)))["opened sums"]
 
 
 def test_a_job_of_format_1_means_what_it_meant(tmp_path) -> None:

@@ -43,6 +43,21 @@ def test_the_smallest_job_gets_the_safe_defaults(firms) -> None:
     assert job.timeout_s == 240
 
 
+def test_probabilities_are_fitted_by_rule_only_where_the_guest_alone_receives_scores(firms) -> None:
+    """Others' predictions are not calibrated, so a guest would learn scores of training rows for nothing."""
+    ruled = load_vertical_job(firms.write_job("[training]\n"))
+    told = dict(terms_of(ruled))["learn scores of training rows"]
+    assert told == "bank, of up to 2000, to fit probabilities to its labels"
+    for receivers in (["insurer"], ["insurer", "bank"]):
+        job = load_vertical_job(firms.write_job(f"[training]\n[prediction]\nreceivers = {receivers}\n"))
+        assert job.settings.calibration_rows == 0
+        assert "learn scores of training rows" not in dict(terms_of(job))
+    wanted = "[training]\ncalibration_rows = 50\n[prediction]\nreceivers = {}\n"
+    assert load_vertical_job(firms.write_job(wanted.format(["insurer", "bank"]))).settings.calibration_rows == 50
+    with pytest.raises(JobError, match="a guest that is to receive none"):
+        load_vertical_job(firms.write_job(wanted.format(["insurer"])))
+
+
 def test_every_key_is_read(firms) -> None:
     sections = """
 [intersection]

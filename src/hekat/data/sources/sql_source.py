@@ -202,14 +202,17 @@ def _engine(source: SqlSource, sql: Any, name: str) -> Any:
             )
     try:
         url = sql.make_url(text)
-    except sql.exc.ArgumentError:
+    except (sql.exc.ArgumentError, ValueError):  # a port that is no number: the error's text quotes it
         raise InputError(
             f"the URL of the database of {name} cannot be read",
             expected=f"such as {_EXAMPLE}",
             got="another text",
-            cure="correct url in the site file" if source.url else f"correct {source.url_variable}",
+            cure="correct url in the site file"
+            if source.url
+            else f"correct {source.url_variable}; in a password write %40 for @, %3A for : and %2F for /",
         ) from None
-    if source.url is not None and url.password is not None:
+    secrets = {"password", "passwd", "pwd"} & {key.lower() for key in url.query}
+    if source.url is not None and (url.password is not None or secrets):
         raise InputError(
             f"the URL of the database of {name} holds a password",
             expected="no password in a file",
@@ -233,6 +236,8 @@ def _engine(source: SqlSource, sql: Any, name: str) -> Any:
             got=f"no {package}" if package else "no such dialect",
             cure=f"pip install {_PACKAGES.get(package, package)}" if package else f"use a URL such as {_EXAMPLE}",
         ) from None
+    except (sql.exc.SQLAlchemyError, ValueError, TypeError) as error:
+        raise _failed(error, source, name) from None
 
 
 # Where the package is called otherwise than its module.

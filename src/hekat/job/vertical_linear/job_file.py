@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +63,9 @@ def load_vertical_job(path: Path) -> VerticalJob:
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
     settings = _read_settings(top)
+    prediction = _read_prediction(top.take_section("prediction"), settings)
+    training = settings.training.fitting_probabilities(settings.guest, prediction.receivers)
+    settings = replace(settings, training=training)
     for name in settings.everyone:
         check_role_name(name)
     job = VerticalJob(
@@ -70,7 +73,7 @@ def load_vertical_job(path: Path) -> VerticalJob:
         digest=head.digest,
         settings=settings,
         intersection=_read_intersection(top.take_section("intersection"), settings),
-        prediction=_read_prediction(top.take_section("prediction"), settings),
+        prediction=prediction,
         data=data,
         test_data=test_data,
         timeout_s=read_timeout(top, len(settings.everyone)),

@@ -28,7 +28,7 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.calibration import calibrate
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
-from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
+from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.timing_labels import PREDICTION, TRAINING
@@ -103,6 +103,7 @@ def match_and_train(
     matching: Matching,
     make_run: Callable[[MatchedTable], PartyRun],
     hold_out: float = 0.0,
+    score_bits: int = SCORE_BITS,
 ) -> Trained:
     """Play a guest or a host to the end of its training; an arbiter has no rows, and plays `run_role`.
 
@@ -113,6 +114,7 @@ def match_and_train(
         matching: How common rows are found.
         make_run: Called with the common rows before the training begins; it may refuse them by raising.
         hold_out: The fraction of the common rows that is not trained on.
+        score_bits: Scores that probabilities are fitted to are told to 2^-score_bits, SCORE_BITS at the most.
 
     Raises:
         InputError, PolicyError, ProtocolError, BoundError: as the intersection and the roles of both forms do.
@@ -127,7 +129,7 @@ def match_and_train(
     assert part is not None  # guest and hosts have one
     with matching.phases.measure(PREDICTION):
         ready = PartyRun(run.stopwatch, key_pair=run.key_pair, count_predictions=partial(run.count_calibration, part))
-        part = calibrate(channel, part, matched.table, settings, ready)
+        part = calibrate(channel, part, matched.table, settings, ready, score_bits)
     return Trained(part, matched)
 
 

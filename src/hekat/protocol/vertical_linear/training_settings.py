@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import NoReturn
@@ -83,6 +83,20 @@ class LinearTraining:
             rows = RULED_BATCH_ROWS if training.mixes_columns else DEFAULT_BATCH_ROWS
             training = replace(training, batch_rows=rows)
         return training
+
+    def fitting_probabilities(self, guest: str, receivers: Collection[str]) -> LinearTraining:
+        """The same where the guest alone receives scores, who alone can use fitted probabilities; else by rule none are
+        fitted. Raises JobError where the job asks for scores of training rows at a guest that receives none."""
+        if self.calibration_rows > 0 and guest not in receivers:
+            raise JobError(
+                "training.calibration_rows tells scores to a guest that is to receive none",
+                expected=f"{guest!r} among the receivers of predictions, or calibration_rows = 0",
+                got=f"receivers {', '.join(receivers)}",
+                cure="leave out calibration_rows, or add the guest to prediction.receivers",
+            )
+        if self.calibration_rows != BY_RULE or set(receivers) == {guest}:
+            return self
+        return replace(self, calibration_rows=0)
 
     def without_mixing(self) -> LinearTraining:
         """What a resolved training was in releases before columns were mixed, for runs that such a release began."""

@@ -157,7 +157,9 @@ class VerticalRole:
             run_role(channel, None, job.settings, self._party_run(None))
             return None
         begin = partial(self._begin_training, channel)
-        trained = match_and_train(channel, context.table, job.settings, self._matching(), begin, job.hold_out)
+        trained = match_and_train(
+            channel, context.table, job.settings, self._matching(), begin, job.hold_out, job.prediction.score_bits
+        )
         part, rows = trained.part, trained.matched.table
         context.observer.save_part(part)
         held_out = trained.matched.held_out

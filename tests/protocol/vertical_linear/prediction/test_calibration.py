@@ -63,6 +63,15 @@ def test_probabilities_by_default_are_fitted_to_labels(tumours, paillier_keys) -
     assert log_loss(y[380:], raw.fit(X[:380], y[:380]).predict_proba(X[380:])) > log_loss(y[380:], expected) + 0.1
 
 
+def test_training_rows_are_told_no_finer_than_predictions(tumours, paillier_keys) -> None:
+    X, y = tumours
+    keys = {"clinic": paillier_keys[2048][0], "laboratory": paillier_keys[2048][-1]}
+    columns = {"clinic": slice(0, 2), "laboratory": slice(2, 4)}
+    model = VerticalLogisticRegression(columns=columns, keys=keys, key_bits=2048, epochs=1, score_bits=5)
+    told = [note.what for note in model.fit(X[:50], y[:50]).ledgers_["clinic"].notes]
+    assert any("learns the scores of 50 training rows, to 2^-5, to fit probabilities" in text for text in told)
+
+
 def test_several_receivers_have_the_same_scores(tumours, paillier_keys) -> None:
     """The others do not know the calibration: what a host receives and what the guest then has are alike."""
     X, y = tumours

@@ -3,7 +3,7 @@
 Scores of the Taylor loss rank rows well, but their sigmoids are no probabilities. After training the parties predict
 some of the training rows for the guest alone, and for each column of scores u the guest finds a and b so that sigmoid(a
 u + b) fits its labels best. a and b stay in the guest's part of the model. The guest learns what any prediction of
-these rows would tell it: their scores, to 2^-SCORE_BITS. Nobody else learns anything.
+these rows would tell it: their scores, to 2^-score_bits. Nobody else learns anything.
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Lin, Lin and Weng 2007, for the iteration.
 """
 
@@ -33,19 +33,26 @@ _ENOUGH: Final = 1e-10
 
 
 def calibrate(
-    channel: RecordedChannel, part: ModelPart, rows: Table, settings: VerticalLinearSettings, run: PartyRun
+    channel: RecordedChannel,
+    part: ModelPart,
+    rows: Table,
+    settings: VerticalLinearSettings,
+    run: PartyRun,
+    score_bits: int = SCORE_BITS,
 ) -> ModelPart:
     """Play this party's role: predict some of the training `rows` for the guest, which fits its probabilities to them.
 
-    Returns the part, at the guest with its calibration. Raises as `predict_scores`.
+    Scores are told to 2^-score_bits, as the job's predictions, and no finer than to 2^-SCORE_BITS. Returns the part, at
+    the guest with its calibration. Raises as `predict_scores`.
     """
     count = min(settings.calibration_rows, len(rows))
     if not count:
         return part
     chosen = np.sort(draw_order(len(rows), settings.training.seed)[:count])
-    told = f"the guest learns the scores of {count} training rows, to 2^-{SCORE_BITS}, to fit probabilities to labels"
+    bits = min(score_bits, SCORE_BITS)
+    told = f"the guest learns the scores of {count} training rows, to 2^-{bits}, to fit probabilities to labels"
     channel.ledger.note("calibration", told, "disclosed")
-    prediction = PredictionSettings(settings.guest, settings.hosts, (settings.guest,), SCORE_BITS)
+    prediction = PredictionSettings(settings.guest, settings.hosts, (settings.guest,), bits)
     scores = predict_scores(channel, part, rows.take(chosen), prediction, run)
     if scores is None or channel.party != settings.guest:
         return part
