@@ -132,3 +132,12 @@ def test_a_signature_that_many_roles_are_shown_is_checked_once() -> None:
     assert (after.misses - before.misses, after.hits - before.hits) == (1, 199)
     assert not key.public.verify(signature, "test", b"shown to none")
     assert not other.public.verify(signature, "test", b"shown to all")
+
+
+def test_what_somebody_makes_large_is_checked_and_not_kept() -> None:
+    key, large = PartyKey.generate(), bytes(1 << 20)
+    signature, before = key.sign("test", large), party_key._holds.cache_info()
+    assert key.public.verify(signature, "test", large)
+    assert not key.public.verify(signature, "test", large + b"1")
+    assert not key.public.verify(large, "test", b"shown to all")
+    assert party_key._holds.cache_info() == before
