@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,26 @@ def test_other_files_and_sheets_are_refused(book, tmp_path) -> None:
         load_excel(tmp_path / "c.xlsx")
     with pytest.raises(InputError, match="is not there"):
         load_excel(tmp_path / "d.xlsx")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda sheet: sheet[: len(sheet) // 2],
+        lambda sheet: sheet.replace(b"<v>61<", f"<v>{SECRET}<".encode()),
+        lambda sheet: b"",
+    ],
+    ids=["cut off", "a text for a number", "empty"],
+)
+def test_a_damaged_sheet_is_refused_without_a_value(damage, tmp_path) -> None:
+    whole = saved(tmp_path, [["age"], [61]])
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(tmp_path / "d.xlsx", "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            target.writestr(name, damage(data) if "sheet1.xml" in name else data)
+    with pytest.raises(InputError, match="save the file again") as refused:
+        load_excel(tmp_path / "d.xlsx")
+    assert SECRET not in str(refused.value)
 
 
 @pytest.mark.parametrize(("module", "extra"), [("openpyxl", "excel"), ("sqlalchemy", "sql")])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 from hekat.data.columns.choose import check_names_differ, choose_id_columns
 from hekat.data.columns.encode import encode_columns
@@ -86,15 +88,10 @@ def opened_excel(path: Path, sheet: str | None) -> Iterator[tuple[tuple[str, ...
     with readable_file(path):
         try:
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        except (zipfile.BadZipFile, KeyError, ValueError, openpyxl.utils.exceptions.InvalidFileException) as error:
-            raise InputError(
-                f"{path} cannot be read as an Excel file",
-                expected="a whole .xlsx file",
-                got=type(error).__name__,
-                cure="check the path, or save the file again as .xlsx",
-            ) from None
+        except (*_BROKEN, openpyxl.utils.exceptions.InvalidFileException) as error:
+            raise _broken(path, error) from None
         try:
-            rows = _find_sheet(path, book, sheet).iter_rows(values_only=True)
+            rows = _rows_of(path, _find_sheet(path, book, sheet))
             filled = (row for row in rows if any(value is not None for value in row))
             names = _names_in(path, next(filled, ()))
             yield names, _batches(path, filled, len(names))
@@ -128,6 +125,26 @@ def _find_sheet(path: Path, book: Any, sheet: str | None) -> Any:
             cure="correct sheet in the site file",
         )
     return book[sheet]
+
+
+# What openpyxl lets through of archives and XML that are damaged; its texts may quote a cell.
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ParseError, LookupError, ValueError, TypeError, AttributeError)
+
+
+def _rows_of(path: Path, sheet: Any) -> Iterator[Sequence[Any]]:
+    try:
+        yield from sheet.iter_rows(values_only=True)
+    except _BROKEN as error:
+        raise _broken(path, error) from None
+
+
+def _broken(path: Path, error: Exception) -> InputError:
+    return InputError(
+        f"{path} cannot be read as an Excel file",
+        expected="a whole .xlsx file",
+        got=type(error).__name__,
+        cure="check the path, or save the file again as .xlsx",
+    )
 
 
 def _names_in(path: Path, row: Sequence[Any]) -> tuple[str, ...]:
