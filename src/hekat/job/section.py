@@ -183,15 +183,25 @@ def _all_texts(values: Sequence[Any], name: str) -> tuple[str, ...]:
 
 
 def _check_text(text: str, name: str) -> None:
-    """Refuse what steers a terminal or turns the direction of reading: such a text reads as another than it is."""
-    for char in text:
-        if unicodedata.category(char) in _CONTROL_CATEGORIES or unicodedata.bidirectional(char) in _BIDI_CONTROLS:
-            raise JobError(
-                f"{name} holds a control character",
-                expected="a text of printable characters",
-                got=f"the character U+{ord(char):04X}",
-                cure=f"remove it from {name}",
-            )
+    char = control_character(text)
+    if char:
+        raise JobError(
+            f"{name} holds a control character",
+            expected="a text of printable characters",
+            got=f"the character U+{ord(char):04X}",
+            cure=f"remove it from {name}",
+        )
+
+
+def control_character(text: str) -> str:
+    """The first character that steers a terminal or turns the direction of reading, for which no file is taken: such a
+    text reads as another than it is; "" where there is none."""
+    controls = (
+        char
+        for char in text
+        if unicodedata.category(char) in _CONTROL_CATEGORIES or unicodedata.bidirectional(char) in _BIDI_CONTROLS
+    )
+    return next(controls, "")
 
 
 def _to_float(value: int, name: str) -> float:

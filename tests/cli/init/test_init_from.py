@@ -139,6 +139,17 @@ def test_the_index_that_pandas_writes_is_a_record_number(tmp_path, capsys) -> No
     assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
 
 
+def test_the_index_of_a_data_frame_in_a_parquet_file_is_a_record_number(tmp_path, capsys) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    pytest.importorskip("pyarrow", reason="needs the extra: parquet")
+    frame = pandas.DataFrame({"x": [n % 9 for n in range(60)], "ill": ["no", "yes"] * 30})
+    frame[frame.x != 4].to_parquet(tmp_path / "a.parquet")
+    options = ["--data", "parquet", "--label", "ill", "--parties", "a,b,c"]
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.parquet"), *options) == 0
+    told = capsys.readouterr().out
+    assert "left out    __index_level_0__: names or numbers of records" in told and "numbers     x\n" in told
+
+
 def test_a_few_odd_texts_among_numbers_count_as_empty_cells(tmp_path, capsys) -> None:
     rows = [f"{'none yet' if n % 20 == 0 else n % 9},{n % 7},{'yes' if n % 2 else 'no'}" for n in range(300)]
     (tmp_path / "a.csv").write_text("\n".join(["dose,x,ill", *rows]))
@@ -216,3 +227,63 @@ def test_every_option_that_is_hinted_at_exists(tables, tmp_path, capsys, monkeyp
         for option in action.option_strings
     }
     assert hinted <= known
+
+
+def write_columns(path: Path, header: str, rows: list[str]) -> str:
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("sign", "separator", "word"), [(".", ";", "points"), (",", ";", "commas"), (",", ",", "commas")]
+)
+def test_thousands_are_not_taken_for_fractions(sign, separator, word, tmp_path, capsys) -> None:
+    amounts = [f'"{n // 1000}{sign}{n % 1000:03d}"' if n > 999 else str(n) for n in range(100, 12_100, 100)]
+    rows = [separator.join([amount, str(n % 7), str(n % 2)]) for n, amount in enumerate(amounts)]
+    table = write_columns(tmp_path / "t.csv", separator.join(["amount", "x", "y"]), rows)
+    assert init(tmp_path / "job", "--from", table, "--label", "y") == 0
+    told = capsys.readouterr().out
+    assert f"left out    amount: {word} between thousands in t.csv; write numbers without them" in told
+    assert "numbers     x\n" in told
+    assert init(tmp_path / "regression", "--from", table, "--label", "amount") == 2
+    assert "between thousands" in capsys.readouterr().err
+
+
+def test_fractions_of_three_digits_are_numbers(tmp_path, capsys) -> None:
+    rows = [f"{1 + n / 8:.3f},{n / 9:.3f},{n % 2}" for n in range(60)]
+    table = write_columns(tmp_path / "t.csv", "a,b,y", rows)
+    assert init(tmp_path / "job", "--from", table, "--label", "y") == 0
+    assert "numbers     a, b\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("north", "south", "words"),
+    [
+        (["True", "False"], ["TRUE", "FALSE"], "FALSE and False"),
+        (["1", "0"], ["yes", "no"], "numbers in north.csv, texts in south.csv"),
+    ],
+)
+def test_labels_in_two_spellings_are_refused_unless_they_are_named(north, south, words, tmp_path, capsys) -> None:
+    tables = [
+        write_columns(tmp_path / f"{name}.csv", "x,y", [f"{n % 11},{labels[n % 2]}" for n in range(40)])
+        for name, labels in (("north", north), ("south", south), ("west", north))
+    ]
+    assert init(tmp_path / "job", "--from", *tables, "--label", "y") == 2
+    refused = capsys.readouterr().err
+    assert "the labels are not spelt alike" in refused and words in refused
+    assert not (tmp_path / "job").exists()
+    named = ",".join(dict.fromkeys([*north, *south]))
+    assert init(tmp_path / "job", "--from", *tables, "--label", "y", "--classes", named) == 0
+    assert load_job(tmp_path / "job" / "job.toml").settings.classes == tuple(named.split(","))
+
+
+def test_what_a_job_cannot_say_of_a_column_leaves_it_out(tmp_path, capsys) -> None:
+    rows = [f'{n % 11},"{"ab"[n % 2]}\nc",{"uv"[n % 2]},{"" if n % 3 else n},{n % 5},{n % 2}' for n in range(60)]
+    table = write_columns(tmp_path / "t.csv", "x,note,a*,b*,c*,y", rows)
+    assert init(tmp_path / "job", "--from", table, "--label", "y") == 0
+    told = capsys.readouterr().out
+    assert "numbers     x, c*\n" in told
+    assert "left out    note: texts with line breaks or other control characters; write them without" in told
+    assert "left out    a*, b*: * stands for any characters in a job; rename the column in the table" in told
+    site = load_site(tmp_path / "job" / "site.toml")
+    assert site.parties["alpha"].data["rows"].options["ignore"] == ("note", "a*", "b*")

@@ -14,6 +14,7 @@ CellKind: TypeAlias = Literal["empty", "number", "date", "text"]
 GAP_MARKS = frozenset(DEFAULT_MARKS)
 
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
+_GROUPED = re.compile(r"\s*[+-]?([1-9]\d{0,2}[.,]\d{3}|\d{1,3})\s*")
 _DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})([T ]\d{2}:\d{2}.*)?")
 ISO = "ISO 8601"
 
@@ -42,6 +43,11 @@ def read_cell(text: str) -> Cell:
     if "," in text and _COMMA_NUMBER.fullmatch(text):
         return Cell("number", float(text.replace(",", ".")), has_comma=True)
     return DATE if text[0].isdigit() and _DATE.fullmatch(text) else TEXT
+
+
+def could_be_grouped(number: str) -> bool:
+    """Whether a number has a point or comma where one stands between thousands, or is below a thousand without one."""
+    return _GROUPED.fullmatch(number) is not None
 
 
 def date_formats(text: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.number_text import shortest_whole
-from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, date_formats, read_cell
+from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, could_be_grouped, date_formats, read_cell
 from hekat.data.sources.object_columns import kind_of_type
 
 # Beyond so many different cells a column is no vocabulary, and they are no longer counted.
@@ -30,6 +30,9 @@ class ColumnProfile:
         rows: Cells read.
         empty, numbers, dates, texts: How many of them are of each kind.
         points, commas: Numbers with a decimal point, and with a decimal comma.
+        bare: Numbers without either.
+        is_grouped: Whether each point or comma of numbers has one to three digits before it and three after it, as
+            between thousands, and each number without one has at most three digits.
         low, high: The extremes of numbers; infinite where there are none.
         is_whole: Whether all numbers are whole.
         counts: How often each cell that is not empty stands there, numbers in their shortest form; None beyond
@@ -49,6 +52,8 @@ class ColumnProfile:
     texts: int = 0
     points: int = 0
     commas: int = 0
+    bare: int = 0
+    is_grouped: bool = True
     low: float = math.inf
     high: float = -math.inf
     is_whole: bool = True
@@ -98,7 +103,11 @@ class ColumnProfile:
             return False
         self.empty += len(cells) - len(filled)
         self.numbers += len(filled)
-        self.points += joined.count(".")
+        points = joined.count(".")
+        self.points += points
+        self.bare += len(filled) - points
+        if self.is_grouped:
+            self.is_grouped = all(map(could_be_grouped, filled))
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
         self.is_whole = self.is_whole and bool((values == np.rint(values)).all())
         if self.counts is not None or self.is_unique:
@@ -113,6 +122,8 @@ class ColumnProfile:
             self.numbers += count
             self.points += count * ("." in text)
             self.commas += count * cell.has_comma
+            self.bare += count * ("." not in text and not cell.has_comma)
+            self.is_grouped = self.is_grouped and could_be_grouped(text)
             self.low, self.high = min(self.low, cell.value), max(self.high, cell.value)
             self.is_whole = self.is_whole and cell.value.is_integer()
         elif cell.kind == "date":
@@ -137,6 +148,11 @@ class ColumnProfile:
             self.is_unique = len(self._seen) == known + sum(counted.values()) and (self.is_whole or bool(self.texts))
         if not self.is_unique:
             self._seen = set()
+
+    @property
+    def has_thousands(self) -> bool:
+        """Whether its points or commas stand between thousands: 1.234 beside 850 is no number below two."""
+        return self.is_grouped and self.bare > 0 and self.points + self.commas > 0
 
     @property
     def filled(self) -> int:
@@ -180,10 +196,11 @@ def merge_columns(parts: Sequence[ColumnProfile]) -> ColumnProfile:
     first cells are taken from the first source that has one."""
     first = parts[0]
     merged = ColumnProfile(first.name)
-    for name in ("rows", "empty", "numbers", "dates", "texts", "points", "commas"):
+    for name in ("rows", "empty", "numbers", "dates", "texts", "points", "commas", "bare"):
         setattr(merged, name, sum(getattr(part, name) for part in parts))
     merged.low, merged.high = min(part.low for part in parts), max(part.high for part in parts)
     merged.is_whole = all(part.is_whole for part in parts)
+    merged.is_grouped = all(part.is_grouped for part in parts)
     merged.is_unique = all(part.is_unique for part in parts)
     for name in ("first_empty", "first_text"):
         places = [getattr(part, name) for part in parts]

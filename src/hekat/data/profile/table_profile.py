@@ -90,7 +90,7 @@ def profile_rows(
 
 def find_decimal(profile: TableProfile) -> str:
     """The decimal sign that more columns of numbers are written with; the point where there is none."""
-    held = [column for column in profile.columns.values() if column.numbers and not column.texts]
+    held = [one for one in profile.columns.values() if one.numbers and not one.texts and not one.has_thousands]
     with_comma = sum(column.commas > 0 for column in held)
     return "," if with_comma > sum(column.points > 0 and not column.commas for column in held) else "."
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from hekat.data.columns.specs import MISSING, OTHER
 from hekat.data.profile.column_profile import ColumnProfile
+from hekat.job.section import control_character
 
 Kept: TypeAlias = Literal["numbers", "texts"]
 
@@ -24,6 +25,8 @@ _LEAST_COUNTED = 20
 _MOSTLY = 0.9
 _MOST_ODD_TEXTS = 5
 
+# As pandas calls the index of a data frame where it writes a Parquet file.
+_FRAME_INDEX = re.compile(r"__index_level_\d+__")
 _ID_NAME = re.compile(r"(^|.*[^a-z])(id|uuid|guid|index|key|record|nr|no|number)$|^(id|name)$", re.IGNORECASE)
 
 
@@ -49,7 +52,16 @@ class ColumnPlan:
 
 def plan_column(column: ColumnProfile, least: int | None = None) -> ColumnPlan:
     """Decide by the facts of all files together. `least` is how many rows a category needs, unless said RARE_ROWS, or 1
-    in small tables; with it no bucket of fewer rows is made."""
+    in small tables; with it no bucket of fewer rows is made. What a job cannot say of a column leaves it out."""
+    plan = _by_facts(column, least)
+    if "*" in plan.name and column_settings(plan, sees_all=True):
+        return _left_out(plan.name, "* stands for any characters in a job", "rename the column in the table")
+    if any(map(control_character, (*plan.categories, *plan.empty))):
+        return _left_out(plan.name, "texts with line breaks or other control characters", "write them without")
+    return plan
+
+
+def _by_facts(column: ColumnProfile, least: int | None) -> ColumnPlan:
     name = column.name
     if column.strange is not None:
         return _left_out(name, f"values of type {column.strange}")
@@ -95,6 +107,8 @@ def column_settings(plan: ColumnPlan, *, sees_all: bool) -> dict[str, Any]:
 
 
 def _is_record(column: ColumnProfile) -> bool:
+    if _FRAME_INDEX.fullmatch(column.name):
+        return True
     if not column.is_unique or column.filled < 2:
         return False
     is_counted = column.is_whole and not column.texts and column.high - column.low == column.filled - 1

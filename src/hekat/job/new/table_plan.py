@@ -88,6 +88,8 @@ def plan_tables(
     merged = {name: merge_columns([table.columns[name] for table in tables]) for name in everywhere}
     plans = tuple(plan_in_tables(merged[name], tables) for name in everywhere if name != chosen)
     check_columns_left(_names_of(tables), plans, missing_at)
+    if classes is None:
+        _check_labels_alike({table.name: table.columns[chosen] for table in tables})
     plan = LabelPlan(chosen, _classes_of(merged[chosen], classes), label is None)
     return TablePlan(
         tuple(tables), plan, plans, missing_at, problems_of(tables, {table.name: chosen for table in tables})
@@ -101,6 +103,13 @@ def plan_in_tables(column: ColumnProfile, tables: Sequence[TableProfile], least:
         held = table.columns[column.name]
         if plan.is_date and held.dates and table.date_format not in (held.formats or ()):
             return _unclear_dates(column.name, table, held)
+        if plan.kept == "numbers" and not plan.is_date and held.has_thousands:
+            return ColumnPlan(
+                column.name,
+                None,
+                f"{'commas' if held.commas else 'points'} between thousands in {table.name}",
+                "write numbers without them",
+            )
         if plan.kept == "numbers" and (held.commas if table.dialect.decimal == "." else held.points):
             sign = "commas" if table.dialect.decimal == "." else "points"
             return ColumnPlan(
@@ -168,9 +177,39 @@ def _classes_of(column: ColumnProfile, classes: Sequence[str] | None) -> tuple[s
     )
 
 
+def _check_labels_alike(labels: Mapping[str, ColumnProfile]) -> None:
+    """Raise InputError where the labels, by the name of their table, are one class in two spellings, or numbers that
+    are none: a model would learn to tell spellings apart."""
+    grouped = next((table for table, column in labels.items() if column.has_thousands), None)
+    if grouped is not None:
+        raise InputError(
+            f"{grouped}: the labels have points or commas between thousands",
+            expected="numbers without them",
+            got="numbers such as 1.234 or 1,234 beside whole numbers below 1000",
+            cure="write the labels without them",
+        )
+    texts = {text for column in labels.values() for text in column.counts or ()}
+    spelt: dict[str, list[str]] = {}
+    for text in sorted(texts):
+        spelt.setdefault(text.casefold(), []).append(text)
+    alike = next((several for several in spelt.values() if len(several) > 1), None)
+    of_numbers = next((table for table, column in labels.items() if column.numbers and not column.texts), None)
+    of_texts = next((table for table, column in labels.items() if column.texts and not column.numbers), None)
+    if alike is None and (of_numbers is None or of_texts is None):
+        return
+    raise InputError(
+        "the labels are not spelt alike",
+        expected="each class written in one way in all tables",
+        got=f"{' and '.join(alike)}" if alike else f"numbers in {of_numbers}, texts in {of_texts}",
+        cure="correct the labels, or, where all of these are classes, name them with --classes",
+    )
+
+
 def plan_label(table: TableProfile, name: str, classes: Sequence[str] | None, *, is_guess: bool) -> LabelPlan:
     """The label in one table. Raises InputError as `plan_tables`."""
     _label_of([table], list(table.columns), name)
+    if classes is None:
+        _check_labels_alike({table.name: table.columns[name]})
     return LabelPlan(name, _classes_of(table.columns[name], classes), is_guess)
 
 
