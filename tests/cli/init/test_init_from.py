@@ -147,7 +147,8 @@ def test_the_index_of_a_data_frame_in_a_parquet_file_is_a_record_number(tmp_path
     options = ["--data", "parquet", "--label", "ill", "--parties", "a,b,c"]
     assert init(tmp_path / "trial", "--from", str(tmp_path / "a.parquet"), *options) == 0
     told = capsys.readouterr().out
-    assert "left out    __index_level_0__: names or numbers of records" in told and "numbers     x\n" in told
+    assert "left out    __index_level_0__: names or numbers of records" in told
+    assert "numbers     x\n" in told
 
 
 def test_a_few_odd_texts_among_numbers_count_as_empty_cells(tmp_path, capsys) -> None:
@@ -270,7 +271,8 @@ def test_labels_in_two_spellings_are_refused_unless_they_are_named(north, south,
     ]
     assert init(tmp_path / "job", "--from", *tables, "--label", "y") == 2
     refused = capsys.readouterr().err
-    assert "the labels are not spelt alike" in refused and words in refused
+    assert "the labels are not spelt alike" in refused
+    assert words in refused
     assert not (tmp_path / "job").exists()
     named = ",".join(dict.fromkeys([*north, *south]))
     assert init(tmp_path / "job", "--from", *tables, "--label", "y", "--classes", named) == 0

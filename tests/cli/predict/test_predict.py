@@ -167,6 +167,28 @@ def test_how_a_file_is_written_is_seen_and_told(call, folder: Path) -> None:
     check_written(folder / "answers.csv", has_id=True)
 
 
+@pytest.mark.parametrize(
+    ("dates", "options"),
+    [
+        (["1970-03-03", "1970-02-14", "1970-02-20T12:00"], []),
+        (["03.03.1970 00:00", "14.02.1970 00:00", "20.02.1970 12:00"], ["--date-format", "%d.%m.%Y %H:%M"]),
+    ],
+)
+def test_columns_that_are_dates_become_days(dates: list[str], options: list[str], call, folder: Path) -> None:
+    path = write_rows(folder / "new.csv")
+    text = path.read_text()
+    for (_, age, *_), date in zip(ROWS, dates, strict=True):
+        text = text.replace(str(age), date)
+    path.write_text(text)
+    code, _, err = call("--data", "new.csv", "--id", "patient", "--label", "ill", "--out", "answers.csv")
+    assert code == 2
+    assert "dates" in err
+    assert "--dates" in err
+    arguments = ("--data", "new.csv", "--id", "patient", "--label", "ill", "--dates", "age", *options)
+    assert call(*arguments, "--out", "answers.csv")[0] == 0
+    check_written(folder / "answers.csv", has_id=True)
+
+
 def test_what_the_command_says_of_a_file_is_not_guessed_over(call, folder: Path) -> None:
     write_rows(folder / "new.csv", separator=";")
     (folder / "new.csv").write_text((folder / "new.csv").read_text().replace(".", ","))
@@ -330,6 +352,8 @@ def test_refusals_write_nothing_and_show_no_value(name: str, call, folder: Path)
         (["--site", "site.toml", "--source", "patients", "--party", "beta"], "knows no party 'beta'"),
         (["--site", "site.toml", "--source", "later", "--label", "ill"], "--data FILE beside them"),
         (["--data", "new.npz", "--label", "ill"], "name columns of a table"),
+        (["--data", "new.csv", "--date-format", "%Y"], "--dates COLUMN beside it"),
+        (["--site", "site.toml", "--source", "later", "--dates", "seen"], "--data FILE beside them"),
         (["--data", "new.parquet", "--separator", "tab"], "--separator and --decimal belong to .csv files"),
         ([], "one of the arguments --data --source is required"),
     ],

@@ -34,7 +34,8 @@ _KINDS = {
 }
 _TABULAR = ("csv", "parquet", "excel")
 _WITH_DATA = (
-    "with --data it is said on the command line: --label, --id, --ignore, --separator, --decimal; "
+    "with --data it is said on the command line: --label, --id, --ignore, --dates, --date-format, --separator, "
+    "--decimal; "
     "for anything else name the file in a site file: --site, --source"
 )
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
@@ -74,6 +75,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         help="with --data, a column or a pattern with *; repeatable",
+    )
+    parser.add_argument(
+        "--dates",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="with --data, a column of dates, which become days as dates in the site file do; repeatable",
+    )
+    parser.add_argument(
+        "--date-format",
+        metavar="FORMAT",
+        help="with --dates: how they are written, such as %%d.%%m.%%Y (default: 2024-02-29, also with a time)",
     )
     parser.add_argument(
         "--separator",
@@ -127,12 +140,15 @@ def _check_options(options: argparse.Namespace) -> None:
     """Raise InputError or StateError for what can be refused before anything is read."""
     if options.site is None and (options.source is not None or options.party is not None):
         _refuse("--source and --party name entries of a site file", "--site FILE beside them", "no site file")
-    if options.data is None and (options.id or options.label or options.ignore or options.separator or options.decimal):
+    of_file = ("id", "label", "ignore", "dates", "date_format", "separator", "decimal")
+    if options.data is None and any(getattr(options, name) for name in of_file):
         _refuse(
-            "--id, --label, --ignore, --separator and --decimal describe a file",
+            "--id, --label, --ignore, --dates, --date-format, --separator and --decimal describe a file",
             "--data FILE beside them",
             "--source, which the site file describes",
         )
+    if options.date_format and not options.dates:
+        _refuse("--date-format says how dates are written", "--dates COLUMN beside it", "none")
     if options.model.is_dir() and not (options.model / MODEL_FILE).exists():
         raise StateError(
             f"{options.model} holds no trained model",
@@ -158,10 +174,11 @@ def _find_rows(options: argparse.Namespace, trained: TrainedModel, site: Site | 
     given: dict[str, Any] = {"path": str(path)}
     if kind in _TABULAR:
         given |= {"label": options.label, "id": options.id, "ignore": tuple(options.ignore)}
-    elif options.label or options.id or options.ignore:
-        _refuse(
-            "--label, --id and --ignore name columns of a table", "a .csv, .tsv, .parquet or .xlsx file", path.suffix
-        )
+        given |= {"dates": tuple(options.dates)} if options.dates else {}
+        given |= {"date_format": options.date_format} if options.date_format else {}
+    elif options.label or options.id or options.ignore or options.dates:
+        what = "--label, --id, --ignore and --dates name columns of a table"
+        _refuse(what, "a .csv, .tsv, .parquet or .xlsx file", path.suffix)
     if kind == "csv":
         given |= _dialect_options(options, path)
     elif options.separator or options.decimal:

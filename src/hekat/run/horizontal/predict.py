@@ -24,7 +24,8 @@ from hekat.run.horizontal.trained_model import TrainedModel
 _MOST_NAMES_SHOWN = 8
 _CURE_OF_CELLS = (
     "correct the cells; what stands for empty cells and unknown texts is part of the model: to change it, say fill or "
-    "unknown under [columns.NAME] in the job and train again"
+    "unknown under [columns.NAME] in the job and train again; where dates became days in training, name their columns "
+    "under dates in the site file"
 )
 
 
