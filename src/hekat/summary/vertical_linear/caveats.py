@@ -59,8 +59,9 @@ def _who_learns_what(job: VerticalJob, row_count: int | None) -> Iterator[str]:
         if settings.quiet_parties:
             first, second = settings.holders
             yield (
-                f"{first} and {second} hold all shares: together they could open every weight and the products of all "
-                "columns in each batch, and from these find rows; other parties, however many, could not"
+                f"{first} and {second} hold all shares: together they could open every weight, the products of all "
+                "columns in each batch, and each party's part of every score, and from these find rows; other parties, "
+                "however many, could not"
             )
     else:
         yield (
