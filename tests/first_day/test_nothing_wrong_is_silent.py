@@ -118,7 +118,7 @@ def test_what_a_vertical_run_would_refuse_its_dry_run_refuses(day) -> None:
 
 
 def test_frames_in_another_order_are_not_matched_by_position() -> None:
-    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    pandas = pytest.importorskip("pandas", reason="needs hekat[dev]")
     people = made_customers(300)
     names = [row[0] for row in people.bank]
     bank = pandas.DataFrame(people.features[:, :3], columns=["age", "income", "products"], index=names)

@@ -67,9 +67,11 @@ def course_sentence(course: Course, step: str, settings: Mapping[str, Any]) -> s
     )
 
 
-def converged_fact(sentence: str | None, warning: str | None) -> tuple[tuple[str, str], ...]:
-    """The sentence on a training as a fact of a brief, where it is no warning, which stands apart; else nothing."""
-    return () if sentence is None or warning is not None else (("training", sentence),)
+def converged_words(course: Course, step: str) -> str:
+    """In a few words that training converged, and after how many steps; "" where it did not, or nothing is known."""
+    if course["course"] != "settled":
+        return ""
+    return f"Converged after {format_count(course['steps'])} {pluralise(course['steps'], step)}."
 
 
 def _signs(course: Course) -> str:

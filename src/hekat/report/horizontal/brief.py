@@ -30,7 +30,7 @@ from hekat.report.number_text import (
     pluralise,
 )
 from hekat.report.table import METRIC_ORDER, Table
-from hekat.report.training_course import Course, converged_fact, course_of, course_sentence, course_warning
+from hekat.report.training_course import Course, converged_words, course_of, course_sentence, course_warning
 
 # The beginnings of the caveats that say who opens the sums.
 _WHO_OPENS = ("no key opens an update", "the key authority", "all parties share")
@@ -43,10 +43,14 @@ _COMMITTEE = re.compile(r"no key opens an update: (?P<how>[^;]+); .*This holds a
 def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
     """What a horizontal run prints unasked."""
     trust = next((caveat for caveat in summary["notes"] if caveat.startswith(_WHO_OPENS)), None)
-    told = [verdict(summary), validation_sentence(summary), _precision(summary)]
+    told = [
+        verdict(summary),
+        validation_sentence(summary),
+        _precision(summary),
+        converged_words(_course(summary), "round"),
+    ]
     facts = (
         ("result", " ".join(sentence for sentence in told if sentence)),
-        *converged_fact(training_sentence(summary), training_warning(summary)),
         ("protected", f"{_protected(summary, trust)}{place_sentence(summary['notes'])}"),
         ("time", _time(summary)),
         ("bytes", _bytes(summary)),

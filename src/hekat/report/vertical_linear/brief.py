@@ -16,7 +16,7 @@ from hekat.report.brief import (
 )
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import format_count, format_seconds
-from hekat.report.training_course import Course, converged_fact, course_of, course_sentence, course_warning
+from hekat.report.training_course import Course, converged_words, course_of, course_sentence, course_warning
 from hekat.report.vertical_linear.findings import (
     exactness_sentences,
     is_encrypted,
@@ -35,9 +35,10 @@ _ARBITER = " holds the key and sees masked gradients only"
 def vertical_brief(summary: Mapping[str, Any]) -> Brief:
     """What a vertical regression prints unasked."""
     note = "" if summary["test_rows"] is None else measured_note(summary)
+    told = [verdict(summary), *start_sentences(summary), *score_sentences(summary)]
+    told.append(converged_words(_course(summary), "epoch"))
     facts = (
-        ("result", " ".join([verdict(summary), *start_sentences(summary), *score_sentences(summary)])),
-        *converged_fact(training_sentence(summary), training_warning(summary)),
+        ("result", " ".join(sentence for sentence in told if sentence)),
         ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
         ("time", _time(summary)),
         ("bytes", sent_sentence(summary)),
