@@ -9,6 +9,7 @@ import pytest
 
 from hekat.errors import InputError
 from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression, find_common_rows
+from hekat.estimator.data_frames import plain_labels
 from hekat.estimator.party_tables import read_parties
 
 pandas = pytest.importorskip("pandas", reason="needs hekat[dev]")
@@ -162,3 +163,19 @@ def test_polars_frames_meet_by_the_id_column() -> None:
     }
     model = VerticalLogisticRegression(id="customer", **PLAIN).fit(tables, polars.Series(y.to_list()))
     assert model.score(tables, y.to_numpy()) > 0.95
+
+
+def test_texts_of_a_series_are_labels_and_a_gap_among_them_is_refused() -> None:
+    series = pandas.Series(["yes", "no", "yes"], dtype=object)
+    assert plain_labels(series, "bank").tolist() == ["yes", "no", "yes"]
+    assert plain_labels(series, "bank").dtype.kind == "U"
+    assert plain_labels(series.to_frame(), "bank").shape == (3,)
+    for gap in (None, np.nan, pandas.NA):
+        series[1] = gap
+        with pytest.raises(InputError, match="labels of bank are missing"):
+            plain_labels(series, "bank")
+    bank, insurer, y = people()
+    with pytest.raises(InputError, match="labels of bank are missing"):
+        VerticalLogisticRegression(guest="bank", id="customer", **PLAIN).fit(
+            {"bank": bank, "insurer": insurer}, y.map({True: "yes", False: None})
+        )

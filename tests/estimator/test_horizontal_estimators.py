@@ -140,3 +140,62 @@ def test_other_columns_are_refused() -> None:
     model = HorizontalLogisticRegression(protection="none").fit(*dealt(X, y))
     with pytest.raises(InputError, match="other columns"):
         model.predict(X[:, 1:])
+
+
+def framed() -> tuple[dict, dict]:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    rng = np.random.default_rng(12)
+    X = {name: pandas.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]) for name in PARTIES}
+    y = {name: pandas.Series(np.where(X[name].a > X[name].b, "yes", "no"), dtype=object) for name in PARTIES}
+    return X, y
+
+
+def test_columns_of_data_frames_are_found_by_their_names() -> None:
+    X, y = framed()
+    model = HorizontalLogisticRegression(protection="none").fit(X, y)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    rows = X["lake"]
+    expected = model.predict_proba(rows)
+    np.testing.assert_array_equal(model.predict_proba(rows[["c", "a", "b"]]), expected)
+    np.testing.assert_array_equal(model.predict_proba(rows.to_numpy()), expected)
+    for other in (rows.rename(columns={"a": "z"}), rows[["a", "b"]], rows.assign(d=0.0)):
+        with pytest.raises(InputError, match="X has other columns than the model"):
+            model.predict(other)
+    model.fit({name: frame.to_numpy() for name, frame in X.items()}, y)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_cells_without_a_number_are_refused_in_fit_and_in_predict() -> None:
+    X, y = framed()
+    model = HorizontalLogisticRegression(protection="none").fit(X, y)
+    for value in (np.nan, np.inf):
+        broken = X["lake"].assign(b=value)
+        with pytest.raises(InputError, match="X has a"):
+            model.predict_proba(broken)
+        with pytest.raises(InputError, match="lake has a"):
+            model.fit(X | {"lake": broken}, y)
+
+
+def test_labels_of_a_series_follow_the_rows_of_its_frame() -> None:
+    X, y = framed()
+    model = HorizontalLogisticRegression(protection="none").fit(X, y)
+    shuffled = {name: labels.sample(frac=1.0, random_state=5) for name, labels in y.items()}
+    again = HorizontalLogisticRegression(protection="none").fit(X, shuffled)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    y["lake"].index = y["lake"].index + 1
+    with pytest.raises(InputError, match="different indexes"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_labels_that_are_missing_or_texts_for_a_regression_are_refused(missing) -> None:
+    X, y = framed()
+    with pytest.raises(InputError, match="labels of north are no numbers"):
+        HorizontalLinearRegression(protection="none").fit(X, y)
+    y["county"][3] = missing
+    with pytest.raises(InputError, match="labels of county are missing"):
+        HorizontalLogisticRegression(protection="none").fit(X, y)
+    numbers = {name: rows.a.to_numpy().copy() for name, rows in X.items()}
+    numbers["lake"][2] = np.inf
+    with pytest.raises(InputError, match="labels of lake are missing, or infinite"):
+        HorizontalLinearRegression(protection="none").fit(X, numbers)

@@ -149,6 +149,31 @@ def align_labels(y: Any, frame: Any, party: str) -> Any:
     )
 
 
+def plain_labels(labels: Any, party: str) -> npt.NDArray[Any]:
+    """Labels as an array of numbers or of texts, in one column. Raises InputError for one that is missing."""
+    array = np.asarray(labels)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.dtype.kind == "O":
+        values = array.reshape(-1).tolist()
+        is_missing = any(map(_is_gap, values))
+        is_plain = all(isinstance(one, str) for one in values) or all(isinstance(one, int | float) for one in values)
+        array = np.array(values).reshape(array.shape) if is_plain and not is_missing else array
+    else:
+        is_missing = array.dtype.kind == "f" and not np.isfinite(array).all()
+    if is_missing:
+        raise InputError(
+            f"labels of {party} are missing, or infinite",
+            expected="a label for each row",
+            got="None, NaN or infinity among them",
+            cure="leave out rows without a label",
+        )
+    return array
+
+
+def _is_gap(value: object) -> bool:
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
+
+
 def _first_of(names: Sequence[str]) -> str:
     shown = ", ".join(map(repr, names[:_SHOWN]))
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

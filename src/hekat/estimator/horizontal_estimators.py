@@ -31,7 +31,7 @@ class HorizontalClassifier(ClassifierMixin, HorizontalModel):  # type: ignore[mi
             Probabilities, float64 (rows, classes), in the order of `classes_`.
 
         Raises:
-            InputError: other columns than in `fit`.
+            InputError: other columns than in `fit`, or a cell without a finite number.
         """
         answers: FloatArray = self._model().predict_proba(self.parameters_, self._rows(X))
         return answers
@@ -59,6 +59,14 @@ class HorizontalRegressor(RegressorMixin, HorizontalModel):  # type: ignore[misc
     """Numbers."""
 
     def _encode(self, tables: dict[str, Table]) -> tuple[dict[str, Table], None]:
+        for name, table in tables.items():
+            if np.asarray(table.labels).dtype.kind not in "biuf":
+                raise InputError(
+                    f"labels of {name} are no numbers",
+                    expected="numbers, for a regression",
+                    got="texts",
+                    cure="give numbers, or take a classifier",
+                )
         return {
             name: replace(table, labels=np.asarray(table.labels, dtype=np.float64)) for name, table in tables.items()
         }, None
@@ -78,6 +86,7 @@ class HorizontalLogisticRegression(HorizontalClassifier):
         n_iter_: How many rounds were trained.
         converged_: Whether training settled before its last round.
         n_features_in_: How many columns there are.
+        feature_names_in_: Their names, where `fit` was given data frames or Tables.
         parameters_: The model on standardised columns, by name.
         mean_: What standardising takes from each column.
         scale_: What it then divides by.

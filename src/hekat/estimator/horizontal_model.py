@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +16,9 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hekat.data import Table
+from hekat.data import Table, check_finite
 from hekat.errors import InputError
+from hekat.estimator.data_frames import align_labels, is_frame, plain_labels
 from hekat.estimator.horizontal_parameters import HorizontalParameters
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_tables import as_table
@@ -73,6 +74,7 @@ class HorizontalModel(HorizontalParameters):
                 roles[name] = _party_role(tables[name], settings, states.get(name), on_round)
             roles[settings.aggregator] = _aggregator_role(settings)
             played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
+        self._keep_names(X, tables)
         state = played.results[settings.leader]
         assert state is not None
         self._keep(state, settings, tables[settings.leader])
@@ -91,6 +93,15 @@ class HorizontalModel(HorizontalParameters):
     def _encode(self, tables: dict[str, Table]) -> tuple[dict[str, Table], npt.NDArray[Any] | None]:
         """(tables whose labels are as models take them, the classes of all parties or None for numbers)."""
         raise NotImplementedError
+
+    def _keep_names(self, X: Mapping[Any, Any], tables: Mapping[str, Table]) -> None:
+        """Keep the columns' names where the parties' rows had some, as scikit-learn does."""
+        first, given = next(iter(X.items()))
+        rows = given[0] if isinstance(given, tuple) else given
+        if is_frame(rows) or isinstance(rows, Table):
+            self.feature_names_in_: npt.NDArray[Any] = np.array(tables[str(first)].feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _keep(self, state: TrainingState, settings: HorizontalSettings, first: Table) -> None:
         self.losses_: list[float] = list(state.losses)
@@ -113,15 +124,21 @@ class HorizontalModel(HorizontalParameters):
                 self.intercept_ = float(self.intercept_[0])
 
     def _rows(self, X: Any) -> Any:
-        """Rows as the model takes them. Raises InputError."""
-        features = as_table(X, "X").features
-        if features.shape[1] != self.n_features_in_:
+        """Rows as the model takes them; columns that have names are found by these. Raises InputError."""
+        table = as_table(X, "X")
+        check_finite(table)
+        features, names = table.features, table.feature_names
+        known = getattr(self, "feature_names_in_", np.array(names)).tolist()
+        has_names = is_frame(X) or isinstance(X, Table)
+        if features.shape[1] != self.n_features_in_ or (has_names and set(names) != set(known)):
             raise InputError(
                 "X has other columns than the model",
-                expected=f"{self.n_features_in_} columns",
-                got=str(features.shape[1]),
-                cure="give the columns of fit, in their order",
+                expected=f"{self.n_features_in_} columns" + (f": {_first_of(known)}" if has_names else ""),
+                got=str(features.shape[1]) + (f": {_first_of(names)}" if has_names else ""),
+                cure="give the columns of fit" + ("" if has_names else ", in their order"),
             )
+        if has_names and list(names) != known:
+            features = features[:, [names.index(name) for name in known]]
         return self._state.standardiser.apply(features)
 
     def _model(self) -> Any:
@@ -139,7 +156,7 @@ class HorizontalModel(HorizontalParameters):
             One answer for each row, shape (rows,).
 
         Raises:
-            InputError: other columns than in `fit`.
+            InputError: other columns than in `fit`, or a cell without a finite number.
         """
         answers: npt.NDArray[Any] = self._model().predict(self.parameters_, self._rows(X))
         return self.classes_[answers] if self._fitted_settings.classes is not None else answers
@@ -160,7 +177,8 @@ def _read_tables(X: Any, y: Any) -> dict[str, Table]:
         if labels is None:
             labels = y.get(party) if y is not None else getattr(rows, "labels", None)
         table = as_table(rows, str(party))
-        labels = None if labels is None else np.asarray(labels)
+        check_finite(table)
+        labels = None if labels is None else plain_labels(align_labels(labels, rows, str(party)), str(party))
         if labels is None or labels.shape != (len(table),):
             raise InputError(
                 f"labels of {party} do not fit its rows",
@@ -170,6 +188,10 @@ def _read_tables(X: Any, y: Any) -> dict[str, Table]:
             )
         tables[str(party)] = replace(table, labels=labels)
     return tables
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
 
 
 def _open_states(settings: HorizontalSettings, stack: ExitStack) -> dict[str, UploadState]:

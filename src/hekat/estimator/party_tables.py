@@ -20,6 +20,7 @@ from hekat.estimator.data_frames import (
     id_name_at,
     is_frame,
     numbers_of,
+    plain_labels,
     take_ids,
 )
 
@@ -98,10 +99,9 @@ def labels_for(X: Any, y: Any, guest: str, row_count: int) -> npt.NDArray[Any]:
         raise _refusal(
             "labels are needed once", "y, or labels in the guest's Table", "both" if held else "neither of them"
         )
-    labels = _tables_in(X)[guest].labels if y is None else np.asarray(align_labels(y, _rows_of(X, guest), guest))
+    held_labels = _tables_in(X)[guest].labels if y is None else None
+    labels = held_labels if y is None else plain_labels(align_labels(y, _rows_of(X, guest), guest), guest)
     assert labels is not None
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
     if labels.shape != (row_count,):
         raise _refusal("labels do not fit the guest's rows", f"shape ({row_count},)", f"shape {labels.shape}")
     return labels
