@@ -54,7 +54,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         seed: What batches are drawn from.
         calibration_rows: Of how many training rows the guest learns the scores, to fit its probabilities to its labels;
             0: none, probabilities are sigmoids of scores; None: 2,000 with `shared_weights` and a step by rule where
-            the guest alone receives scores, else 0.
+            the guest alone receives scores and no party is quiet, else 0.
         feature_bits: Features are integers at 2^-feature_bits.
         value_bits: Scores and residuals are integers at 2^-value_bits.
         label_leak_accepted: The words that waive the rules on what hosts learn of labels.

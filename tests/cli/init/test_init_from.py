@@ -141,7 +141,7 @@ def test_the_index_that_pandas_writes_is_a_record_number(tmp_path, capsys) -> No
 
 def test_the_index_of_a_data_frame_in_a_parquet_file_is_a_record_number(tmp_path, capsys) -> None:
     pandas = pytest.importorskip("pandas", reason="needs hekat[dev]")
-    pytest.importorskip("pyarrow", reason="needs the extra: parquet")
+    pytest.importorskip("pyarrow", reason="needs hekat[parquet]")
     frame = pandas.DataFrame({"x": [n % 9 for n in range(60)], "ill": ["no", "yes"] * 30})
     frame[frame.x != 4].to_parquet(tmp_path / "a.parquet")
     options = ["--data", "parquet", "--label", "ill", "--parties", "a,b,c"]

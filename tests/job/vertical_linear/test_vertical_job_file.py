@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from hekat.job.load_any_job import load_any_job
 from hekat.job.policy.judge_job import judge_job
 from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
-from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED
+from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.summary.vertical_linear.described_settings import describe_vertical_settings
 
@@ -56,6 +57,17 @@ def test_probabilities_are_fitted_by_rule_only_where_the_guest_alone_receives_sc
     assert load_vertical_job(firms.write_job(wanted.format(["insurer", "bank"]))).settings.calibration_rows == 50
     with pytest.raises(JobError, match="a guest that is to receive none"):
         load_vertical_job(firms.write_job(wanted.format(["insurer"])))
+
+
+def test_probabilities_are_not_fitted_by_rule_where_a_party_is_quiet() -> None:
+    """Both holders together learn each quiet party's part of the score of every row that is predicted."""
+    training = LinearTraining()
+    two = VerticalLinearSettings(guest="bank", hosts=("insurer",), classes=("no", "yes"), training=training)
+    three = replace(two, hosts=("insurer", "broker"))
+    assert (two.calibration_rows, two.quiet_parties) == (2000, ())
+    assert (three.calibration_rows, three.quiet_parties) == (0, ("broker",))
+    asked = replace(three, training=replace(training, calibration_rows=50))
+    assert asked.calibration_rows == 50
 
 
 def test_every_key_is_read(firms) -> None:

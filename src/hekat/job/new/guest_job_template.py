@@ -169,7 +169,7 @@ def _training(job: NewGuestJob) -> list[str]:
         default("seed", training.seed, "of the batches; public"),
         default(
             "calibration_rows",
-            RULED_CALIBRATION_ROWS if job.arbiter is None and job.model == "logistic" else 0,
+            RULED_CALIBRATION_ROWS if job.arbiter is None and job.model == "logistic" and len(job.hosts) == 1 else 0,
             "training rows whose scores the guest learns to fit probabilities; 0: none",
         ),
     ]

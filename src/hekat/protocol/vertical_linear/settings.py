@@ -132,9 +132,10 @@ class VerticalLinearSettings:
         said = self.training.calibration_rows
         if said != BY_RULE:
             return said
-        # With an arbiter and one host, a score tells the host's part of it.
+        # With an arbiter and one host, a score tells the host's part of it; with quiet parties the two holders together
+        # learn each one's part, of rows that the limit on batches keeps from them.
         is_ruled = self.form == "shared_weights" and self.training.mixes_columns and self.task == "logistic"
-        return RULED_CALIBRATION_ROWS if is_ruled else 0
+        return RULED_CALIBRATION_ROWS if is_ruled and not self.quiet_parties else 0
 
     @property
     def limit_spreads(self) -> float:

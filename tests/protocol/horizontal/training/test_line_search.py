@@ -14,7 +14,8 @@ from hekat.data import Table
 from hekat.errors import InputError
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training.gram import Curvature, gram_value_count, is_aggregate, triangle_of
-from hekat.protocol.horizontal.training.line_search import penalty_of
+from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, penalty_of
+from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
 
@@ -204,3 +205,15 @@ def test_a_model_of_ones_own_and_samples_are_refused() -> None:
         make_settings("two", model=ModelSettings("ours"))
     with pytest.raises(InputError, match=r"training\.participation"):
         make_settings("two", replace(SEARCH, participation=0.5), parties=tuple("abcdefgh"))
+
+
+def test_who_claims_a_clipped_value_in_every_round_does_not_end_training() -> None:
+    """The search looks ever nearer, since it knows no loss; that is not a search that has settled."""
+    step = LineSearchStep(TrainedTensors(("weight",)), {"weight": (3, 1)}, is_least_squares=False)
+    state = step.init_state(Curvature(30), penalty=0.0, own_penalty=0.0)
+    point = {"weight": np.zeros((3, 1))}
+    slope = {"weight": np.ones((3, 1))}
+    point, state = step.apply(point, slope, state, RoundTotals(0.7, 0.0, 30, is_clipped=False))
+    for _ in range(40):
+        point, state = step.apply(point, slope, state, RoundTotals(0.7, 0.0, 30, is_clipped=True))
+        assert not state["settled"]
