@@ -289,3 +289,14 @@ def test_what_a_job_cannot_say_of_a_column_leaves_it_out(tmp_path, capsys) -> No
     assert "left out    a*, b*: * stands for any characters in a job; rename the column in the table" in told
     site = load_site(tmp_path / "job" / "site.toml")
     assert site.parties["alpha"].data["rows"].options["ignore"] == ("note", "a*", "b*")
+
+
+def test_numbers_that_begin_with_zeros_are_told_and_can_be_categories(tmp_path, capsys) -> None:
+    rows = [f"{('01234', '90210', '00501')[n % 3]},{n / 8:.3f},{n % 2}" for n in range(90)]
+    table = write_columns(tmp_path / "t.csv", "zip,x,y", rows)
+    assert init(tmp_path / "job", "--from", table, "--label", "y", "--split") == 0
+    told = capsys.readouterr().out
+    assert "numbers     zip, x\n            zip: numbers that begin with 0" in told
+    path = tmp_path / "job" / "job.toml"
+    path.write_text(path.read_text() + '\n[columns.zip]\ncategories = ["00501", "01234", "90210"]\n')
+    assert main(["run", str(path), "--dry-run"]) == 0

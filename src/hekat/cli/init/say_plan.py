@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from hekat.data.profile.table_profile import TableProfile
 from hekat.job.new.column_plan import ColumnPlan
 from hekat.job.new.table_plan import LabelPlan, TablePlan
+from hekat.toml_text import toml_key
 
 MOST_NAMES_SHOWN = 20
 
@@ -53,6 +54,10 @@ def say_columns(columns: Sequence[ColumnPlan]) -> Iterator[str]:
     for column in columns:
         if column.empty:
             yield f"            {column.name}: {', '.join(map(repr, column.empty))} count as empty cells"
+    padded = [column.name for column in columns if column.kept and column.is_padded]
+    if padded:
+        yield f"            {some_of(padded)}: numbers that begin with 0, as codes do; for codes say in job.toml"
+        yield f"            [{toml_key('columns', padded[0])}] categories = [...], with each as it is written"
     yield from _say_left_out([column for column in columns if column.kept is None])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from hekat.data.sources.object_columns import kind_of_type
 # Beyond so many different cells a column is no vocabulary, and they are no longer counted.
 MOST_DISTINCT = 10_000
 _MOST_ODD = 20
+_PADDED = re.compile(r"(?:^|\s)0\d+(?:\s|$)")
 
 
 @dataclass(eq=False)
@@ -33,6 +35,7 @@ class ColumnProfile:
         bare: Numbers without either.
         is_grouped: Whether each point or comma of numbers has one to three digits before it and three after it, as
             between thousands, and each number without one has at most three digits.
+        is_padded: Whether a whole number begins with a zero, as codes such as 01234 do.
         low, high: The extremes of numbers; infinite where there are none.
         is_whole: Whether all numbers are whole.
         counts: How often each cell that is not empty stands there, numbers in their shortest form; None beyond
@@ -54,6 +57,7 @@ class ColumnProfile:
     commas: int = 0
     bare: int = 0
     is_grouped: bool = True
+    is_padded: bool = False
     low: float = math.inf
     high: float = -math.inf
     is_whole: bool = True
@@ -103,6 +107,7 @@ class ColumnProfile:
             return False
         self.empty += len(cells) - len(filled)
         self.numbers += len(filled)
+        self.is_padded = self.is_padded or _PADDED.search(joined) is not None
         points = joined.count(".")
         self.points += points
         self.bare += len(filled) - points
@@ -124,6 +129,7 @@ class ColumnProfile:
             self.commas += count * cell.has_comma
             self.bare += count * ("." not in text and not cell.has_comma)
             self.is_grouped = self.is_grouped and could_be_grouped(text)
+            self.is_padded = self.is_padded or _PADDED.search(text) is not None
             self.low, self.high = min(self.low, cell.value), max(self.high, cell.value)
             self.is_whole = self.is_whole and cell.value.is_integer()
         elif cell.kind == "date":
@@ -201,6 +207,7 @@ def merge_columns(parts: Sequence[ColumnProfile]) -> ColumnProfile:
     merged.low, merged.high = min(part.low for part in parts), max(part.high for part in parts)
     merged.is_whole = all(part.is_whole for part in parts)
     merged.is_grouped = all(part.is_grouped for part in parts)
+    merged.is_padded = any(part.is_padded for part in parts)
     merged.is_unique = all(part.is_unique for part in parts)
     for name in ("first_empty", "first_text"):
         places = [getattr(part, name) for part in parts]

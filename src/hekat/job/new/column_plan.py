@@ -36,7 +36,7 @@ class ColumnPlan:
 
     `categories` of a column of texts, in order; `rare` is how many other texts it holds. `empty` are texts that stand
     for an empty cell, `gaps` how many cells are empty; `is_date` says that
-    dates become days.
+    dates become days, `is_padded` that numbers begin with zeros, as codes do.
     """
 
     name: str
@@ -48,6 +48,7 @@ class ColumnPlan:
     empty: tuple[str, ...] = ()
     gaps: int = 0
     is_date: bool = False
+    is_padded: bool = False
 
 
 def plan_column(column: ColumnProfile, least: int | None = None) -> ColumnPlan:
@@ -118,7 +119,7 @@ def _is_record(column: ColumnProfile) -> bool:
 
 def _numbers(column: ColumnProfile, empty: tuple[str, ...] = ()) -> ColumnPlan:
     gaps = column.empty + (column.texts if empty else 0)
-    return ColumnPlan(column.name, "numbers", empty=empty, gaps=gaps)
+    return ColumnPlan(column.name, "numbers", empty=empty, gaps=gaps, is_padded=column.is_padded)
 
 
 def _texts(column: ColumnProfile, least: int | None) -> ColumnPlan:
