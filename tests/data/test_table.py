@@ -234,3 +234,16 @@ def test_the_differing_party_is_named() -> None:
     check_same_schema({"n": ("a", "b"), "m": ("a", "b")})
     with pytest.raises(InputError, match=r"parties n and k do not have the same columns.*at k: missing 'b'"):
         check_same_schema({"n": ("a", "b"), "m": ("a", "b"), "k": ("a",)})
+
+
+@pytest.mark.parametrize(("classes", "takes_numbers"), [(("1", "2"), False), (("no", "yes"), True)])
+def test_labels_are_refused_with_what_is_taken_in_truth(classes, takes_numbers) -> None:
+    with pytest.raises(InputError) as caught:
+        encode_labels(make_table(labels=np.array(["0", "1", "7"])), classes)
+    assert ("whole numbers" in caught.value.expected) == takes_numbers
+    numbers = make_table(labels=np.array([0, 1, 0]))
+    if takes_numbers:
+        assert encode_labels(numbers, classes).labels.tolist() == [0, 1, 0]
+    else:
+        with pytest.raises(InputError):
+            encode_labels(numbers, classes)

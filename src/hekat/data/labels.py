@@ -51,10 +51,12 @@ def encode_labels(table: Table, classes: Sequence[str] | None) -> Table:
     encoded = np.array([numbers[text] for text in texts], dtype=np.int64)
     strangers = np.flatnonzero(encoded < 0)
     if strangers.size:
+        by_number = f", or whole numbers from 0 to {len(classes) - 1}" + (" (or -1 and 1)" if len(classes) == 2 else "")
+        if any(_is_whole_number(shortest_whole(name)) for name in classes):
+            by_number = ""
         raise InputError(
             f"{table.name} has a label that is none of the classes",
-            expected=f"{', '.join(classes)}, or whole numbers from 0 to {len(classes) - 1}"
-            + (" (or -1 and 1)" if len(classes) == 2 else ""),
+            expected=f"{', '.join(classes)}{by_number}",
             got=f"something else in row {int(strangers[0]) + 1} ({strangers.size} rows in all)",
             cure="correct the labels, or name all classes in the job, spelt alike at every party",
         )
