@@ -83,6 +83,17 @@ def test_tables_with_texts_gaps_dates_and_ids_run_without_an_edit(tables, tmp_pa
     assert encrypted["validation"]["auc"] > 0.85
 
 
+def test_a_table_is_not_given_to_two_parties(tables, tmp_path, capsys) -> None:
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(Path(tables[0]).read_bytes())
+    for third in (tables[0], str(copy)):
+        assert init(tmp_path / "trial", "--from", *tables[:2], third, "--parties", "north,east,south") == 2
+        told = capsys.readouterr().err
+        assert "two parties would have the same rows" in told
+        assert "--split" in told
+    assert not (tmp_path / "trial").exists()
+
+
 def test_one_table_is_dealt_out_to_all_parties(tables, tmp_path, capsys) -> None:
     assert init(tmp_path / "trial", "--from", tables[0], "--split", "--parties", "a,b") == 2
     assert "--allow-two-parties" in capsys.readouterr().err
@@ -109,7 +120,7 @@ def test_one_table_of_several_parties_leaves_places_for_the_others(tables, tmp_p
 
 def test_columns_that_differ_are_told_at_once_and_left_out(tmp_path, capsys) -> None:
     for name, header in (("a", "age,dose,ill"), ("b", "Age,dose,ill,extra"), ("c", "age,dose,ill")):
-        rows = [f"{number},{number % 7}.5,{'yes' if number % 2 else 'no'}" for number in range(30)]
+        rows = [f"{number},{(number + ord(name)) % 7}.5,{'yes' if number % 2 else 'no'}" for number in range(30)]
         (tmp_path / f"{name}.csv").write_text("\n".join([header, *(row + ",1" * ("extra" in header) for row in rows)]))
     tables = [str(tmp_path / f"{name}.csv") for name in "abc"]
     assert init(tmp_path / "trial", "--from", *tables) == 0
@@ -266,7 +277,9 @@ def test_fractions_of_three_digits_are_numbers(tmp_path, capsys) -> None:
 )
 def test_labels_in_two_spellings_are_refused_unless_they_are_named(north, south, words, tmp_path, capsys) -> None:
     tables = [
-        write_columns(tmp_path / f"{name}.csv", "x,y", [f"{n % 11},{labels[n % 2]}" for n in range(40)])
+        write_columns(
+            tmp_path / f"{name}.csv", "x,y", [f"{(n + ord(name[0])) % 11},{labels[n % 2]}" for n in range(40)]
+        )
         for name, labels in (("north", north), ("south", south), ("west", north))
     ]
     assert init(tmp_path / "job", "--from", *tables, "--label", "y") == 2

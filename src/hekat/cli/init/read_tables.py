@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import filecmp
 import os
 import sys
 import time
@@ -44,8 +45,8 @@ class TableFile:
 def find_tables(options: argparse.Namespace) -> list[TableFile]:
     """The tables after --from, all of one kind: the kind that --data names, else the one of the files' endings.
 
-    Raises InputError for tables of several kinds, for a kind that cannot be looked at, and for a database with several
-    tables where --table names none.
+    Raises InputError for tables of several kinds, for a kind that cannot be looked at, for two files of the same bytes,
+    and for a database with several tables where --table names none.
     """
     paths: list[Path] = options.tables
     kinds = {options.data or _ENDINGS.get(path.suffix.lower(), "csv") for path in paths}
@@ -75,7 +76,21 @@ def find_tables(options: argparse.Namespace) -> list[TableFile]:
                 cure="name it with --table",
             )
         table = names[0]
+    _refuse_copies(paths)
     return [TableFile(kind, path, table) for path in paths]
+
+
+def _refuse_copies(paths: Sequence[Path]) -> None:
+    """Raise InputError for two files of the same bytes: rows held out at one party would be trained on at another."""
+    for number, path in enumerate(paths):
+        for earlier in paths[:number]:
+            if path.is_file() and earlier.is_file() and filecmp.cmp(earlier, path, shallow=False):
+                raise InputError(
+                    "two parties would have the same rows",
+                    expected="a table of its own for each party",
+                    got=f"{path}, byte for byte as {earlier}",
+                    cure="give each party's own table, or one table with --split, which deals its rows out",
+                )
 
 
 def read_tables(tables: Sequence[TableFile]) -> list[TableProfile]:
