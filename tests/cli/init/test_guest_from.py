@@ -142,3 +142,12 @@ def test_what_is_not_clear_is_asked_and_nothing_written(guest, host, options, wo
     assert init(tmp_path / "new", *VERTICAL, *options, "--from", *tables) == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def test_a_guest_may_have_labels_alone(tables, tmp_path, capsys) -> None:
+    lines = [line.split(";") for line in Path(tables[1]).read_text().splitlines()]
+    write(tmp_path / "court.csv", ",", [[cells[0], cells[-1]] for cells in lines])
+    given = [str(tmp_path / "court.csv"), tables[0]]
+    assert init(tmp_path / "trial", *VERTICAL, "--from", *given, "--label", "defaulted") == 0
+    assert "guest       court: its table has the label" in capsys.readouterr().out
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0

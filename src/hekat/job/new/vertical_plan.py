@@ -96,7 +96,9 @@ def plan_vertical(
     for table, names in zip(tables, chosen, strict=True):
         apart = (*names, found.name) if table is guest else names
         planned.append(PartyPlan(table, names, _plan_columns(table, tables, apart, common)))
-        check_columns_left(table.name, planned[-1].columns)
+        # A guest may bring labels alone.
+        if table is not guest or planned[-1].columns:
+            check_columns_left(table.name, planned[-1].columns)
     return VerticalPlan(tuple(planned), found, common, problems_of(tables, {guest.name: found.name}))
 
 
