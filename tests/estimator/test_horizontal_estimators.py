@@ -143,7 +143,7 @@ def test_other_columns_are_refused() -> None:
 
 
 def framed() -> tuple[dict, dict]:
-    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    pandas = pytest.importorskip("pandas", reason="needs hekat[dev]")
     rng = np.random.default_rng(12)
     X = {name: pandas.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]) for name in PARTIES}
     y = {name: pandas.Series(np.where(X[name].a > X[name].b, "yes", "no"), dtype=object) for name in PARTIES}
