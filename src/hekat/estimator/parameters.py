@@ -18,7 +18,7 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS, check_prediction_limit
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import Form, Protection, Task, VerticalLinearSettings
-from hekat.protocol.vertical_linear.training_settings import BY_RULE, FixedPoint, LinearTraining
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, rows_or_rule
 from hekat.scheme.paillier import KeyPair
 
 
@@ -147,7 +147,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalLinearSettings:
         self._check_paillier_alone()
-        self._check_numbers()
+        if self.intersection is not None:
+            check_choice("intersection", self.intersection, KINDS)
         # A prediction needs these once a model is there, which is late to hear of a mistake.
         prediction = PredictionSettings.between(parties[0], parties[1:], self.receivers or (), self.score_bits)
         return VerticalLinearSettings(
@@ -162,7 +163,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             protection=self.protection,
             training=LinearTraining(
                 epochs=self.epochs,
-                batch_rows=BY_RULE if self.batch_rows is None else self.batch_rows,
+                batch_rows=rows_or_rule("batch_rows", self.batch_rows),
                 learning_rate=0.0 if self.learning_rate is None else self.learning_rate,
                 optimiser=self.optimiser,
                 optimiser_settings=dict(self.optimiser_settings or {}),
@@ -174,22 +175,12 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 min_improvement=self.min_improvement,
                 stop_at_loss=self.stop_at_loss,
                 seed=self.seed,
-                calibration_rows=BY_RULE if self.calibration_rows is None else self.calibration_rows,
+                calibration_rows=rows_or_rule("calibration_rows", self.calibration_rows),
             ).fitting_probabilities(parties[0], prediction.receivers),
             fixed_point=FixedPoint(feature_bits=self.feature_bits, value_bits=self.value_bits),
             label_leak_accepted=self.label_leak_accepted,
             column_leak_accepted=self.column_leak_accepted,
         )
-
-    def _check_numbers(self) -> None:
-        """Raise JobError for what a job file could not say: below 0 stands for None within settings."""
-        for name, value in (("batch_rows", self.batch_rows), ("calibration_rows", self.calibration_rows)):
-            if value is not None and value < 0:
-                raise JobError(
-                    f"{name} refused", expected="0 or more rows, or None", got=str(value), cure=f"change {name}"
-                )
-        if self.intersection is not None:
-            check_choice("intersection", self.intersection, KINDS)
 
     def _check_paillier_alone(self) -> None:
         """Raise JobError where protection `lattice` comes with parameters for Paillier alone."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hekat.protocol.loss_verdict import judge_losses
 from hekat.report.number_text import format_count, format_metric, format_number, pluralise
+from hekat.summary.convergence import MOST_WEIGHT, describe_convergence
 
 Course = Mapping[str, Any]
 """As `hekat.summary.convergence.Convergence` has it."""
 
-
+_NOTHING_KNOWN: Course = {"course": "too short"}
 _USUAL_RATE = 0.1
 DIVERGED = "TRAINING DIVERGED, and the model is of no use."
 """What a verdict on such a run begins with."""
@@ -22,9 +22,7 @@ def course_of(summary: Mapping[str, Any], losses: Sequence[float], *, stopped_ea
     known: Course | None = summary.get("convergence")
     if known is not None:
         return known
-    verdict = judge_losses(losses)
-    course = "settled" if verdict.course == "falling" and stopped_early else verdict.course
-    return {**vars(verdict), "course": course, "steps": len(losses), "largest_weight": None}
+    return describe_convergence(losses, stopped_early=stopped_early) or _NOTHING_KNOWN
 
 
 def has_diverged(summary: Mapping[str, Any]) -> bool:
@@ -82,7 +80,7 @@ def _signs(course: Course) -> str:
         )
     elif course["steps"] and course["last"] is None:
         signs.append("the loss is no finite number")
-    if course["largest_weight"] is not None and course["largest_weight"] > 1e3:
+    if course["largest_weight"] is not None and course["largest_weight"] > MOST_WEIGHT:
         signs.append(f"a weight is as large as {format_number(course['largest_weight'])} on standardised columns")
     return ", and ".join(signs) or "loss or weights are beyond reason"
 

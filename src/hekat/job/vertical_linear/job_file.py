@@ -18,7 +18,7 @@ from hekat.protocol.role_names import check_role_name
 from hekat.protocol.vertical_linear.hold_out import MAX_HOLD_OUT
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.training_settings import BY_RULE, FixedPoint, LinearTraining, refuse_setting
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, refuse_setting, rows_or_rule
 
 PROTOCOL: Final = "vertical_linear"
 ALIGNED: Final = "aligned"
@@ -137,7 +137,7 @@ def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:
     default = LinearTraining()
     training = LinearTraining(
         epochs=section.take("epochs", int, default.epochs),
-        batch_rows=_read_rows(section, "batch_rows"),
+        batch_rows=rows_or_rule("batch_rows", section.take_optional("batch_rows", int)),
         learning_rate=section.take("learning_rate", float, default.learning_rate),
         optimiser=section.take("optimiser", str, default.optimiser),
         optimiser_settings=read_numbers(section.take_section("optimiser_settings")),
@@ -149,18 +149,10 @@ def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:
         min_improvement=section.take("min_improvement", float, default.min_improvement),
         stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),
         seed=section.take("seed", int, default.seed),
-        calibration_rows=_read_rows(section, "calibration_rows"),
+        calibration_rows=rows_or_rule("calibration_rows", section.take_optional("calibration_rows", int)),
     )
     section.finish()
     return training
-
-
-def _read_rows(section: Section, key: str) -> int:
-    """A number of rows, BY_RULE where the job does not say it."""
-    rows = section.take_optional(key, int)
-    if rows is not None and rows < 0:
-        refuse_setting(f"training.{key}", "a whole number of 0 or more", rows)
-    return BY_RULE if rows is None else rows
 
 
 def _read_fixed_point(section: Section) -> FixedPoint:

@@ -180,6 +180,13 @@ def is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def rows_or_rule(key: str, rows: int | None) -> int:
+    """The setting `key` of LinearTraining for that many rows; None: BY_RULE. Raises JobError for rows below 0."""
+    if rows is not None and rows < 0:
+        refuse_setting(f"training.{key}", "a whole number of 0 or more", rows)
+    return BY_RULE if rows is None else rows
+
+
 def refuse_setting(name: str, expected: str, got: object) -> NoReturn:
     """Raise JobError for a setting by its name in the job file."""
     raise JobError(f"{name} refused", expected=expected, got=str(got), cure=f"correct {name} in the job")

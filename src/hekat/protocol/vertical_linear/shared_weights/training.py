@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -59,22 +59,13 @@ class Gradients(Protocol):
 
 
 @dataclass
-class SharedTraining:
-    """One party's side of a training, from the handshake to its part of the model."""
+class PartyTraining:
+    """What every party's side of a training has, whether it holds shares or not."""
 
     channel: RecordedChannel
     settings: VerticalLinearSettings
     run: PartyRun
     own: OwnColumns
-    pair: Pair
-    weights: SharedWeights
-    gradients: Gradients
-    owners: Mapping[str, slice]
-    """Whose columns stand where among the weights."""
-
-    epoch_wait_s = None
-    known_square = 0.0
-    holds_shares = True
 
     @property
     def epochs_done(self) -> int:
@@ -90,6 +81,33 @@ class SharedTraining:
     def finished(self) -> bool:
         """Whether the resumed run had ended already."""
         return self.run.had_ended(self.settings.training.epochs)
+
+    def make_part(self, arrays: Mapping[str, npt.NDArray[Any]], targets: Targets | None) -> ModelPart:
+        """This party's part of the trained model, with these arrays."""
+        return make_trained_part(
+            self.channel.party,
+            self.settings,
+            self.channel.session_id,
+            self.own.column_names,
+            self.own.columns,
+            arrays,
+            targets,
+        )
+
+
+@dataclass
+class SharedTraining(PartyTraining):
+    """The side of a party that holds shares, from the handshake to its part of the model."""
+
+    pair: Pair
+    weights: SharedWeights
+    gradients: Gradients
+    owners: Mapping[str, slice]
+    """Whose columns stand where among the weights."""
+
+    epoch_wait_s = None
+    known_square = 0.0
+    holds_shares = True
 
     def play_batches(self, epoch: int) -> ShareArray:
         """Play all steps of an epoch; returns this party's share of the mean of d^2, at 2^-told_loss_bits."""
@@ -110,15 +128,7 @@ class SharedTraining:
 
     def model_part(self, targets: Targets | None) -> ModelPart:
         """This party's part of the trained model."""
-        return make_trained_part(
-            self.channel.party,
-            self.settings,
-            self.channel.session_id,
-            self.own.column_names,
-            self.own.columns,
-            self.weights.model_arrays(),
-            targets,
-        )
+        return self.make_part(self.weights.model_arrays(), targets)
 
     def error_bound(self) -> float:
         """How far any entry of a mean gradient of this party's columns is off."""

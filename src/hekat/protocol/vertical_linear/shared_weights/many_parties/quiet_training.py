@@ -7,20 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hekat.engine.random_limbs import random_bits
-from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.columns import Targets
-from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.party_run import PartState, PartyRun
-from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.party_run import PartState
 from hekat.protocol.vertical_linear.shared_weights.gram import kept_error_bound, target_square
 from hekat.protocol.vertical_linear.shared_weights.handshake import name_sharing
-from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns
 from hekat.protocol.vertical_linear.shared_weights.residuals import largest_mean_magnitude
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, zero_shares
-from hekat.protocol.vertical_linear.shared_weights.training import SHARING
-from hekat.protocol.vertical_linear.trained_part import make_trained_part, mixing_array
+from hekat.protocol.vertical_linear.shared_weights.training import SHARING, PartyTraining
+from hekat.protocol.vertical_linear.trained_part import mixing_array
 
 NOISE_KEY = "noise_key"
 NOISE_KEY_BITS = 256
@@ -29,32 +25,13 @@ EPOCH_WAIT_S = 86_400.0
 
 
 @dataclass
-class QuietTraining:
+class QuietTraining(PartyTraining):
     """A quiet party's side of a training, from the set-up to its part of the model."""
 
-    channel: RecordedChannel
-    settings: VerticalLinearSettings
-    run: PartyRun
-    own: OwnColumns
     scales: Scales
 
     epoch_wait_s = EPOCH_WAIT_S
     holds_shares = False
-
-    @property
-    def epochs_done(self) -> int:
-        """How many epochs the resumed run had done."""
-        return self.run.epochs_done
-
-    @property
-    def finished(self) -> bool:
-        """Whether the resumed run had ended already."""
-        return self.run.had_ended(self.settings.training.epochs)
-
-    @property
-    def told_loss_bits(self) -> int:
-        """How finely the guest learns an epoch's loss."""
-        return told_loss_bits(self.own.row_count, self.settings.training.epochs)
 
     @property
     def known_square(self) -> float:
@@ -78,12 +55,4 @@ class QuietTraining:
     def model_part(self, targets: Targets | None) -> ModelPart:
         """This party's part of the trained model: how its columns are prepared, and the secret of its noise."""
         noise_key = random_bits(1, NOISE_KEY_BITS).reshape(-1).astype(np.uint64)
-        return make_trained_part(
-            self.channel.party,
-            self.settings,
-            self.channel.session_id,
-            self.own.column_names,
-            self.own.columns,
-            {NOISE_KEY: noise_key},
-            targets,
-        )
+        return self.make_part({NOISE_KEY: noise_key}, targets)
