@@ -129,6 +129,7 @@ class HorizontalRole:
             not_compared=self._not_compared,
             constant_columns=self._column_names(self._columns.constant),
             dominated_columns=self._column_names(self._columns.dominated),
+            columns_apart=self._column_names(self._columns.apart),
             keeps_older_committee=older,
             records_with_run=state is not None and state.with_run,
             other_sums_accepted=context.other_sums_accepted,

@@ -100,6 +100,12 @@ def _what_was_done_to_rows(job: Job, run: FinishedRun, test_table: TableFacts | 
 
 
 def _what_sums_tell_of_columns(run: FinishedRun) -> Iterator[str]:
+    for role, result in run.results.items():
+        if result.columns_apart:
+            yield (
+                f"{role}: {_name_columns(result.columns_apart)} values beside the values of all other parties, with "
+                "hardly a row in common: look for another unit, or another meaning"
+            )
     found = run.finisher
     if found is None:
         return

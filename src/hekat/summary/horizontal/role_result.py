@@ -99,6 +99,8 @@ class RoleResult:
     """Columns that hold one value in every row of all parties, where columns were standardised in this run."""
     dominated_columns: tuple[str, ...] = ()
     """Columns in which a single row of all parties makes up a fifth of the variance or more, where they were."""
+    columns_apart: tuple[str, ...] = ()
+    """Columns in which this party's rows lie beside the rows of all others, as with another unit, where they were."""
     keeps_older_committee: bool = False
     """The run goes on with the committee of a release that drew none."""
     records_with_run: bool = False

@@ -29,6 +29,22 @@ def test_a_slip_of_the_pen_and_a_column_of_one_value_are_told(workplace) -> None
     assert "row 7 lies 100 times as far" in page
 
 
+def test_a_column_in_another_unit_is_told_at_its_own_site(workplace) -> None:
+    path = workplace.folder / "east.csv"
+    header, *rows = (row.split(",") for row in path.read_text().splitlines())
+    dose = header.index("dose")
+    for row in rows:
+        row[dose] = str(1000 * float(row[dose]) + 40_000)
+    path.write_text("\n".join(",".join(row) for row in [header, *rows]) + "\n")
+    answer = workplace.run()
+    notes = [note for note in load_summary(workplace.folders()[0])["notes"] if "column 'dose'" in note]
+    assert notes == [
+        "east: column 'dose' holds values beside the values of all other parties, with hardly a row in common: look "
+        "for another unit, or another meaning"
+    ]
+    assert "warning east: column 'dose' holds values beside" in " ".join(answer.out.split())
+
+
 def test_tables_without_such_cells_are_left_alone(workplace) -> None:
     answer = workplace.run()
     assert answer.code == 0, answer.err

@@ -14,11 +14,12 @@ from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.standardise import (
     ColumnFindings,
     Standardiser,
+    _find_apart,
     _Ranges,
     _spread_of,
     fit_standardiser,
 )
-from hekat.protocol.secure_sum.aggregation import Alone
+from hekat.protocol.secure_sum.aggregation import Aggregate, Alone
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.secure_sum.update_codec import UpdateCodec
 
@@ -202,6 +203,43 @@ def test_a_row_that_is_said_to_dominate_makes_up_a_fifth_at_least(rows: int) -> 
         is_found = bool(findings_of(column[:, None]).dominated)
         assert not is_found or share >= 0.2
         assert is_found or share < 0.95
+
+
+def apart_of(own: np.ndarray, other: np.ndarray) -> tuple[int, ...]:
+    """What a party with the rows `own` finds, both in units of the sums."""
+    moments = [(rows.mean(axis=0), (rows**2).mean(axis=0)) for rows in (own, other)]
+    counts = [len(own), len(other)]
+    offset, square = (np.average(both, axis=0, weights=counts) for both in zip(*moments, strict=True))
+    summed = Aggregate({"offset": offset, "square": square}, sum(counts), {}, 2)
+    return _find_apart(moments[0], len(own), summed, _Ranges(np.full(own.shape[1], 64.0), sum(counts), 2))
+
+
+def test_rows_of_another_unit_lie_apart_and_other_groups_of_people_do_not() -> None:
+    rng = np.random.default_rng(12)
+    names = ("alike", "older", "rare", "unit", "code", "no spread")
+    north = np.column_stack(
+        [
+            rng.normal(0, 0.1, 300),
+            rng.normal(0.1, 0.1, 300),
+            rng.random(300) < 0.02,
+            rng.normal(0.055, 0.02, 300),
+            np.full(300, 0.25),
+            np.full(300, 0.5),
+        ]
+    )
+    others = np.column_stack(
+        [
+            rng.normal(0, 0.1, 900),
+            rng.normal(-0.1, 0.1, 900),
+            np.zeros(900),
+            rng.normal(0.99, 0.36, 900).clip(0.6),
+            rng.choice([0.5, 0.75], 900),
+            np.full(900, 0.5),
+        ]
+    )
+    assert [names[column] for column in apart_of(north, others)] == ["unit", "code"]
+    assert apart_of(others, others[::3]) == ()
+    assert apart_of(north[:5], others) == (), "five rows have no spread to speak of"
 
 
 def test_few_rows_are_not_judged() -> None:

@@ -17,7 +17,7 @@ from hekat.data.columns.fill_in import fill_in
 from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
-from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, SumRequest, sum_counters
+from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation, Counter, SumRequest, sum_counters
 from hekat.protocol.secure_sum.counters import IntArray
 from hekat.protocol.secure_sum.update_codec import check_total
 
@@ -41,6 +41,11 @@ LEAST_VARIANCE_PER_PARTY = 2.0**-29
 DOMINATED_SHARE = 0.2
 # In fewer rows one of them may well make up a fifth of the variance.
 LEAST_ROWS_TO_JUDGE = 50
+# A party's rows lie apart where its mean is so many times both spreads together from the mean of all other rows:
+# hardly a row lies among the others' rows, as with another unit.
+APART_TIMES = 2.0
+# Fewer rows than this, here or at all others, have no spread to speak of.
+_LEAST_ROWS_APART = 10
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,13 @@ class Standardiser:
 @dataclass(frozen=True)
 class ColumnFindings:
     """What the same sums tell of columns, by their numbers: `constant` ones hold one value in every row of all parties;
-    in a `dominated` one a single row makes up DOMINATED_SHARE of the variance over all rows, or more.
+    in a `dominated` one a single row makes up DOMINATED_SHARE of the variance over all rows, or more; in one `apart`
+    the party's own rows lie beside the rows of all others. Each party finds `apart` for itself, the others all alike.
     """
 
     constant: tuple[int, ...] = ()
     dominated: tuple[int, ...] = ()
+    apart: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,12 +141,14 @@ def fit_standardiser(
         row_count,
         value_bits=MOMENT_BITS,
     )
-    moments = aggregation.weighted_mean(deviations).mean
+    summed = aggregation.weighted_mean(deviations)
+    moments = summed.mean
     variance = moments["square"] - moments["offset"] ** 2
     spread = _spread_of(variance, deviation_scale, ranges) * unit
     constant = np.flatnonzero(spread == 0)
     dominated = _find_dominated(variance, spread, ranges) if is_dense(features) else ()
-    on_columns(ColumnFindings(tuple(constant.tolist()), dominated))
+    apart = _find_apart((offset, square), row_count, summed, ranges) if is_dense(features) else ()
+    on_columns(ColumnFindings(tuple(constant.tolist()), dominated, apart))
     mean = rough + moments["offset"] * unit if is_dense(features) else np.zeros(unit.size)
     return Standardiser(mean, np.where(spread == 0, 1.0, spread))
 
@@ -165,6 +174,26 @@ def _find_dominated(variance: FloatArray, spread: FloatArray, ranges: _Ranges) -
         return ()
     is_dominated = ranges.row_count * np.maximum(variance, 0.0) * DOMINATED_SHARE <= 0.25
     return tuple(np.flatnonzero(is_dominated & (ranges.scale > 1.0) & (spread > 0)).tolist())
+
+
+def _find_apart(
+    own: tuple[FloatArray, FloatArray], row_count: int, summed: Aggregate, ranges: _Ranges
+) -> tuple[int, ...]:
+    """Columns in which the party's `row_count` rows lie apart, from `own` and `summed` means of x and x^2 in one unit.
+
+    The party takes its own rows out of the sums: what is left are mean and spread of all other rows together. Columns
+    of magnitudes up to 1 are left out: a category that one party alone has lies apart, and is no other unit.
+    """
+    others = summed.weight_sum - row_count
+    if min(row_count, others) < _LEAST_ROWS_APART:
+        return ()
+    pooled = (summed.mean["offset"], summed.mean["square"])
+    other = [(summed.weight_sum * both - row_count * mine) / others for both, mine in zip(pooled, own, strict=True)]
+    spreads = [np.sqrt(np.maximum(square - offset**2, 0.0)) for offset, square in (own, other)]
+    # What rounding leaves uncertain of the others' mean, which a small share of all rows magnifies.
+    unsure = LEAST_VARIANCE * ranges.party_count * summed.weight_sum / others
+    is_apart = np.abs(own[0] - other[0]) > APART_TIMES * (spreads[0] + spreads[1]) + unsure
+    return tuple(np.flatnonzero(is_apart & (ranges.scale > 1.0)).tolist())
 
 
 def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: int) -> _Ranges:
