@@ -35,7 +35,7 @@ def main() -> None:
         return statistics.median(found)
 
     row = {
-        "what": f"demo: {len(first['parties'])} hospitals, {first['settings']['rounds']} rounds, "
+        "what": f"demo: {len(first['parties'])} hospitals, {len(first['rounds']['encrypted'])} rounds, "
         f"{first['settings']['protection']} {first['settings'].get('parameter_set', '')}, "
         f"{first['bytes']['update_values']} parameters",
         "encrypted_s": median("seconds", "encrypted"),

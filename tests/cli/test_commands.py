@@ -221,12 +221,28 @@ def test_a_party_key_is_pinned_in_the_run(workplace) -> None:
 
 
 @pytest.fixture
-def hospitals(workplace):
-    """The example's own job with two rounds."""
+def hospitals_job(workplace):
+    """The example's own job."""
     for name in ("job.toml", "site.toml", "hospitals.py"):
         shutil.copy(HOSPITALS / name, workplace.folder / name)
-    workplace.edit("job.toml", "rounds = 20", "rounds = 2")
     return workplace
+
+
+@pytest.fixture
+def hospitals(hospitals_job):
+    """The example's own job with two rounds."""
+    hospitals_job.edit("job.toml", r"^\[training\]", "[training]\nrounds = 2")
+    return hospitals_job
+
+
+def test_the_hospitals_train_until_the_loss_settles(hospitals_job) -> None:
+    hospitals_job.edit("job.toml", '^kind = "lattice"', 'kind = "none"')
+    hospitals_job.edit("job.toml", '^opening = "committee"', "")
+    hospitals_job.edit("job.toml", r"^\[compare\](.*\n)+", "")
+    answer = hospitals_job.run()
+    assert answer.code == 0, answer.err
+    assert re.search(r"Converged\s+after\s+\d+\s+rounds", answer.out)
+    assert "NOT CONVERGED" not in answer.out
 
 
 def rows_on_a_screen(text: str, columns: int, folder: Path) -> int:
@@ -267,7 +283,7 @@ def test_the_hospitals_run_report_and_audit(hospitals, monkeypatch) -> None:
     assert {row["name"] for row in summary["results"]} >= {"plain federated", "encrypted federated"}
     assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
     assert not any("UNENCRYPTED" in line for line in summary["aggregator_saw"])
-    assert summary["packing"]["lane_count"] == 42
+    assert summary["packing"]["lane_count"] == 38
     # The documents quote such a run: what depends on no key, machine or number of rounds must be what it prints.
     root = HOSPITALS.parents[1]
     documents = [path.read_text() for path in (root / "README.md", *(root / "docs").rglob("*.md"))]
