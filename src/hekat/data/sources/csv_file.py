@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 from hekat.data.columns.choose import ChosenColumns, check_names_differ, choose_id_columns
 from hekat.data.columns.encode import encode_columns
 from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.ids import Ids
 from hekat.data.raw_table import RawTable
+from hekat.data.sources.csv_blocks import PlainBlocks
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.data.sources.csv_rows import CsvRows
 from hekat.data.sources.date_texts import read_date_texts
@@ -114,11 +116,14 @@ def _read(
     """The columns that `choose` picks among the header's names; what holds a text beside empty cells is texts."""
     texts = set(dates)
     while True:
-        with opened_csv(path, dialect) as (names, records):
+        with _opened(path, dialect) as (header_line, names, records):
             chosen = choose(names)
             texts |= {feature for feature in chosen.features if _has_categories(columns, feature)}
             rows = CsvRows(path, dialect, names, chosen, texts)
-            rows.add_all(records)
+            blocks = PlainBlocks(path, dialect, header_line, len(names))
+            for block in blocks:
+                rows.add_plain(block)
+            rows.add_all(_records_after(blocks, path, dialect) if blocks.offset else records)
         if not rows.found_texts:
             return rows.finish(name)
         # Only texts tell what these columns hold, and numbers are all that was kept of them.
@@ -133,24 +138,39 @@ def _has_categories(columns: ColumnSpecs, name: str) -> bool:
 @contextmanager
 def opened_csv(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Iterator[tuple[int, list[str]]]]]:
     """The names in the header, and the records after it as `_records` gives them."""
+    with _opened(path, dialect) as (_, names, records):
+        yield names, records
+
+
+@contextmanager
+def _opened(path: Path, dialect: CsvDialect) -> Iterator[tuple[int, list[str], Iterator[tuple[int, list[str]]]]]:
+    """The last line of the header before what `opened_csv` gives."""
     with readable_file(path, dialect.encoding), path.open(encoding=dialect.reading_encoding, newline="") as file:
-        records = _records(path, dialect, csv.reader(file, delimiter=dialect.separator, strict=True))
+        records = _records(path, dialect, file)
         header = next(records, None)
         if header is None:
             raise InputError(f"{path} has no header", expected="column names in the first line", got="blank lines")
-        yield _names_in(path, dialect, header[1]), records
+        yield header[0], _names_in(path, dialect, header[1]), records
 
 
-def _records(path: Path, dialect: CsvDialect, reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+def _records_after(blocks: PlainBlocks, path: Path, dialect: CsvDialect) -> Iterator[tuple[int, list[str]]]:
+    """The records that the blocks left to read."""
+    with path.open("rb") as file:
+        file.seek(blocks.offset)
+        with TextIOWrapper(file, encoding=dialect.encoding, newline="") as text:
+            yield from _records(path, dialect, text, blocks.line)
+
+
+def _records(path: Path, dialect: CsvDialect, file: TextIO, lines_before: int = 0) -> Iterator[tuple[int, list[str]]]:
     """(last line of the record, its cells) for every record that is not blank."""
-    line_of: Any = reader
+    reader = csv.reader(file, delimiter=dialect.separator, strict=True)
     try:
         for cells in reader:
             if cells:
-                yield line_of.line_num, cells
+                yield lines_before + reader.line_num, cells
     except csv.Error as error:
         raise InputError(
-            f"{path}, line {line_of.line_num} is not CSV",
+            f"{path}, line {lines_before + reader.line_num} is not CSV",
             expected=f"cells separated by {dialect.separator_name}, texts with those in double quotes",
             got=str(error),
             cure="correct that line",

@@ -16,6 +16,7 @@ from hekat.data.columns.specs import DEFAULT_MARKS
 from hekat.data.ids import make_ids
 from hekat.data.number_text import read_number
 from hekat.data.raw_table import RawColumn, RawTable, TextColumn
+from hekat.data.sources.csv_blocks import PlainBlock
 from hekat.data.sources.csv_dialect import CsvDialect
 from hekat.errors import InputError
 
@@ -58,6 +59,22 @@ class CsvRows:
         while block := list(islice(records, _BLOCK_ROWS)):
             self._add(block)
 
+    def add_plain(self, block: PlainBlock) -> None:
+        """Take in the rows of a block whose cells are found already. Raises InputError."""
+        if self._number_positions:
+            numbers, is_plain = block.numbers(self._number_positions)
+            if self._numeric_marks:  # plain ones too: as a text the cell may be one of the marks
+                is_plain &= ~np.isin(numbers, [float(self._dialect.to_point(mark)) for mark in self._numeric_marks])
+            if not is_plain.all():
+                rows, columns = np.nonzero(~is_plain)
+                cells = block.cells(rows, np.array(self._number_positions)[columns])
+                numbers[rows, columns] = self._read_plain(cells) or [
+                    self._read_number(self._number_names[column], cell.strip())
+                    for column, cell in zip(columns.tolist(), cells, strict=True)
+                ]
+            self._numbers.frombytes(numbers.tobytes())
+        self._add_texts(block.texts, block.lines.tolist())
+
     def _add(self, block: list[tuple[int, list[str]]]) -> None:
         for line, cells in block:
             if len(cells) != self._count:
@@ -69,15 +86,19 @@ class CsvRows:
                 )
         if self._number_positions:
             self._add_numbers([self._pick_numbers(cells) for _, cells in block])
+        self._add_texts(lambda position: [cells[position].strip() for _, cells in block], [line for line, _ in block])
+
+    def _add_texts(self, texts_in: Callable[[int], list[str]], lines: list[int]) -> None:
+        """Take in what is no number: `texts_in` gives the cells at a position, without spaces around them."""
+        is_missing = self._dialect.is_missing
         for name, position in self._text_positions.items():
-            known, is_missing = self._texts[name], self._dialect.is_missing
-            texts = [cells[position].strip() for _, cells in block]
+            known, texts = self._texts[name], texts_in(position)
             self._codes[name].extend(-1 if is_missing(text) else known.setdefault(text, len(known)) for text in texts)
         if self._label is not None:
-            self._labels += self._required(block, "label", self._label)
+            self._labels += self._required(texts_in(self._label), lines, "label")
         for position, ids in self._id_columns:
-            ids += self._required(block, "id", position)
-        self._lines.extend(line for line, _ in block)
+            ids += self._required(texts_in(position), lines, "id")
+        self._lines.extend(lines)
 
     def finish(self, name: str) -> RawTable:
         """All columns in the order of the header."""
@@ -136,11 +157,10 @@ class CsvRows:
             self.found_texts.add(name)
         return math.nan
 
-    def _required(self, block: list[tuple[int, list[str]]], role: str, position: int) -> list[str]:
+    def _required(self, texts: list[str], lines: list[int], role: str) -> list[str]:
         """The texts in a column in which none may be missing."""
-        texts = [cells[position].strip() for _, cells in block]
         if not {"", *self._dialect.missing}.isdisjoint(texts):
-            line = next(line for (line, _), text in zip(block, texts, strict=True) if self._dialect.is_missing(text))
+            line = next(line for line, text in zip(lines, texts, strict=True) if self._dialect.is_missing(text))
             raise InputError(
                 f"{self._path}, line {line} has no {role}",
                 expected=f"{'an' if role == 'id' else 'a'} {role} in every row",
