@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hekat.data import ColumnSpec, ColumnSpecs, Table, load_table
+from hekat.data import ColumnSpec, ColumnSpecs, Table, load_table, rows_digest
+from hekat.data.features import to_sparse
+from hekat.data.raw_table import RawTable
 
 COLUMNS = ("age", "dose", "sex", "unit")
 ROWS = (("41", "0.5", "1", "ward 3"), ("7", "", "2", "home"), ("41", "-0", "1", "home"), ("7", "", "2", "home"))
@@ -146,3 +150,22 @@ def test_there_is_none_unless_asked_for_and_none_of_a_part(tmp_path: Path) -> No
     table = load_table("csv", options, tmp_path, name="n", classes=("no", "yes"), columns=specs, digest_rows=True)
     assert table.rows_digest is not None
     assert table.take(np.array([0, 1])).rows_digest is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_hash_of_the_sorted_hashes_of_rows_as_release_records_hold_it(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    features = random.normal(size=(300, 7)).round(1) * (random.random((300, 7)) < (0.5 if seed % 2 else 1.0))
+    names = ("g", "b", "ä", "d", "a", "f", "c")
+    order = sorted(range(7), key=names.__getitem__)
+    rows = []
+    for row in features:
+        pairs = [(place, struct.pack("<d", row[column])) for place, column in enumerate(order) if row[column]]
+        rows.append(hashlib.sha256(b"".join(struct.pack("<Q", place) + bits for place, bits in pairs)).digest())
+    head = b"hekat/rows/1" + struct.pack(">Q", 7)
+    head += b"".join(struct.pack(">Q", len(names[one].encode())) + names[one].encode() for one in order)
+    expected = hashlib.sha256(head + b"".join(sorted(rows))).digest()
+    columns = {name: features[:, number] for number, name in enumerate(names)}
+    assert rows_digest.digest_of_columns(RawTable("n", columns, 300)) == expected
+    assert rows_digest.digest_of_features(features, names) == expected
+    assert rows_digest.digest_of_features(to_sparse(features), names) == expected

@@ -9,6 +9,7 @@ is not keyed: it confirms a guess of the rows to anybody who sees it.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 _ROWS_LABEL = b"hekat/rows/1"
 _TEXT_LABEL = b"hekat/rows/text/1"
-# Cells of one block of rows: 32 MiB of patterns.
-_BLOCK_CELLS = 2**22
+# Cells of one block of rows, which fits into a processor's own memory with what is made of it.
+_BLOCK_CELLS = 2**15
+_DIGEST_BYTES = 32
 Patterns: TypeAlias = npt.NDArray[np.uint64]
 
 
@@ -36,39 +38,41 @@ def digest_of_columns(raw: RawTable) -> bytes:
     """
     names = sorted(raw.columns)
     columns = [raw.columns[name] for name in names]
-    step = max(1, _BLOCK_CELLS // max(1, len(columns)))
-    lookups = {name: _patterns_of_texts(column) for name, column in raw.columns.items() if not _is_number(column)}
+    lookups = [None if _is_number(column) else _patterns_of_texts(column) for column in columns]
 
-    def rows() -> Iterator[bytes]:
-        for start in range(0, raw.row_count, step):
-            block = [
-                _cells(column, lookups.get(name), start, start + step)
-                for name, column in zip(names, columns, strict=True)
-            ]
-            yield from _dense_rows(np.stack(block, axis=1))
+    def blocks() -> Iterator[bytes]:
+        for start, end in _blocks(raw.row_count, len(columns)):
+            patterns = np.empty((end - start, len(columns)), dtype=np.uint64)
+            for number, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
+                patterns[:, number] = _cells(column, lookup, start, end)
+            yield _dense_rows(patterns)
 
-    return _digest(names, rows())
+    return _digest(names, blocks())
 
 
 def digest_of_features(features: Features, names: tuple[str, ...]) -> bytes:
     """The same digest for a matrix of numbers, dense or sparse, whose columns have these names."""
     order = sorted(range(len(names)), key=names.__getitem__)
+    sorted_names = [names[number] for number in order]
     if not is_dense(features):
-        return _digest([names[number] for number in order], _sparse_rows(features, order))
-    step = max(1, _BLOCK_CELLS // len(names))
-    blocks = (features[start : start + step][:, order] for start in range(0, features.shape[0], step))
-    return _digest(
-        [names[number] for number in order], (row for block in blocks for row in _dense_rows(_pattern(block)))
-    )
+        return _digest(sorted_names, _sparse_rows(features, order))
+    blocks = _blocks(features.shape[0], len(names))
+    return _digest(sorted_names, (_dense_rows(_pattern(features[start:end][:, order])) for start, end in blocks))
 
 
-def _digest(names: list[str], rows: Iterator[bytes]) -> bytes:
+def _blocks(row_count: int, column_count: int) -> Iterator[tuple[int, int]]:
+    step = max(1, _BLOCK_CELLS // max(1, column_count))
+    return ((start, min(start + step, row_count)) for start in range(0, row_count, step))
+
+
+def _digest(names: list[str], blocks: Iterator[bytes]) -> bytes:
+    """`blocks` are digests of rows one after the other."""
     digest = hashlib.sha256(_ROWS_LABEL + len(names).to_bytes(8, "big"))
     for name in names:
         encoded = name.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
-    for row in sorted(hashlib.sha256(row).digest() for row in rows):
-        digest.update(row)
+    # Sorts as bytes do, whatever zeros stand at an end.
+    digest.update(np.sort(np.frombuffer(b"".join(blocks), dtype=f"S{_DIGEST_BYTES}")).tobytes())
     return digest.digest()
 
 
@@ -109,12 +113,15 @@ def _as_number(text: str) -> float:
     return value if math.isfinite(value) and "_" not in text else math.nan
 
 
-def _dense_rows(patterns: Patterns) -> Iterator[bytes]:
-    """For each row the pairs (column, bits) that are not 0: the content of sparse rows."""
-    rows, columns = np.nonzero(patterns)
-    pairs = np.stack([columns.astype("<u8"), patterns[rows, columns].astype("<u8")], axis=1)
-    ends = np.cumsum(np.bincount(rows, minlength=patterns.shape[0]))
-    return _split(pairs, ends)
+def _dense_rows(patterns: Patterns) -> bytes:
+    """For each row the digest of the pairs (column, bits) that are not 0: the content of sparse rows."""
+    row_count, column_count = patterns.shape
+    pairs = np.empty((row_count, column_count, 2), dtype="<u8")
+    pairs[..., 0], pairs[..., 1] = np.arange(column_count), patterns
+    stored = patterns != 0
+    if stored.all():
+        return _hash_rows(pairs, column_count * np.arange(1, row_count + 1))
+    return _hash_rows(pairs[stored], np.cumsum(stored.sum(axis=1)))
 
 
 def _sparse_rows(features: csr_array, order: list[int]) -> Iterator[bytes]:
@@ -129,11 +136,10 @@ def _sparse_rows(features: csr_array, order: list[int]) -> Iterator[bytes]:
         patterns = _pattern(np.asarray(block.data, dtype=np.float64))
         stored = patterns != 0
         pairs = np.stack([block.indices.astype("<u8"), patterns.astype("<u8")], axis=1)[stored]
-        yield from _split(pairs, np.concatenate([[0], np.cumsum(stored)])[block.indptr[1:]])
+        yield _hash_rows(pairs, np.concatenate([[0], np.cumsum(stored)])[block.indptr[1:]])
 
 
-def _split(pairs: npt.NDArray[np.uint64], ends: npt.NDArray[np.int64]) -> Iterator[bytes]:
-    data, start = pairs.tobytes(), 0
-    for end in (16 * ends).tolist():
-        yield data[start:end]
-        start = end
+def _hash_rows(pairs: npt.NDArray[np.uint64], ends: npt.NDArray[np.int64]) -> bytes:
+    """The digests of rows one after the other; `ends` are the numbers of the pairs after each row's own."""
+    data, bounds, sha256 = memoryview(pairs.tobytes()), [0, *(16 * ends).tolist()], hashlib.sha256
+    return b"".join([sha256(data[start:end]).digest() for start, end in itertools.pairwise(bounds)])
