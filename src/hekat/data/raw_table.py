@@ -30,7 +30,7 @@ RawColumn: TypeAlias = FloatArray | TextColumn
 class RawTable:
     """Columns by name in the source's order; NaN is an empty cell. `lines` are the rows' line numbers in their file.
 
-    `decimal` is the decimal sign of numbers among texts.
+    `decimal` is the decimal sign of numbers among texts; `notes` say what was left out as it was read.
     """
 
     name: str
@@ -40,6 +40,7 @@ class RawTable:
     ids: Ids | None = None
     lines: IntArray | None = None
     decimal: str = "."
+    notes: tuple[str, ...] = ()
 
     def place(self, row: int) -> str:
         """Where a row (0 is the first) is found: its line in the file, or its number among the rows."""

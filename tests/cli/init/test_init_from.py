@@ -142,6 +142,57 @@ def test_dates_that_can_be_read_in_two_ways_are_left_out_with_the_way_to_keep_th
     assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
 
 
+def test_dates_in_several_forms_are_left_out_with_a_cure_that_works(tmp_path, capsys) -> None:
+    def init_with(*columns: list[str]) -> str:
+        rows = [
+            f"{','.join(cells)},{n % 7},{'yes' if n % 2 else 'no'}"
+            for n, cells in enumerate(zip(*columns, strict=True))
+        ]
+        (tmp_path / "a.csv").write_text("\n".join(["seen,left,x,ill", *rows]))
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        assert init(folder, "--from", str(tmp_path / "a.csv"), "--split") == 0
+        assert main(["run", str(folder / "job.toml"), "--dry-run"]) == 0
+        return capsys.readouterr().out
+
+    iso = [f"2024-{1 + n % 12:02d}-{1 + n % 28:02d}" for n in range(60)]
+    german = [f"{1 + n % 28:02d}.{1 + n % 12:02d}.2024 10:30" for n in range(60)]
+    mixed = [iso[n] if n % 2 else german[n] for n in range(60)]
+    told = init_with(mixed, iso)
+    assert "left out    seen: dates in a.csv in several forms; write all of them in one, such as 2024-02-29" in told
+    assert "dates       left" in told
+    told = init_with(german, iso)
+    assert "in another form than its other dates; write all dates of the table in one form, such as" in told
+    # The cures: all in one form, whichever it is.
+    assert "dates       seen, left: as days" in init_with(iso, iso)
+    assert "dates       seen, left: as days" in init_with(german, german)
+
+
+@pytest.mark.parametrize("beyond", [2**40 + 1, -(2.0**41)])
+def test_values_that_a_run_refuses_are_left_out_with_a_cure_that_works(beyond, tmp_path, capsys) -> None:
+    def init_with(factor: float) -> str:
+        times = [beyond * factor if n == 30 else n * factor for n in range(60)]
+        rows = [f"{times[n]!r},{n % 7},{'yes' if n % 2 else 'no'}" for n in range(60)]
+        (tmp_path / "a.csv").write_text("\n".join(["time,x,ill", *rows]))
+        folder = tmp_path / str(factor)
+        assert init(folder, "--from", str(tmp_path / "a.csv"), "--split") == 0
+        assert main(["run", str(folder / "job.toml"), "--dry-run"]) == 0
+        return capsys.readouterr().out
+
+    assert "left out    time: values beyond 2^40, as of record numbers or of times in small units; write it in a" in (
+        init_with(1)
+    )
+    assert "numbers     time, x" in init_with(0.001)
+
+
+def test_a_separator_at_the_end_of_each_line_is_told_of_and_runs(tmp_path, capsys) -> None:
+    rows = [f"{7 * n % 31};{n % 9};{'yes' if n % 2 else 'no'};" for n in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["age;dose;ill;", *rows]))
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv"), "--split") == 0
+    told = capsys.readouterr().out
+    assert "3 columns, semicolons between cells, one column at the end without a name, empty in every row: left" in told
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
+
+
 def test_the_index_that_pandas_writes_is_a_record_number(tmp_path, capsys) -> None:
     rows = [f"{7 * n + n % 3},{n % 9},{'yes' if n % 2 else 'no'}" for n in range(60)]
     (tmp_path / "a.csv").write_text("\n".join([",x,ill", *rows]))

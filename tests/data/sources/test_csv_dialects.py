@@ -157,3 +157,29 @@ def test_ids_that_are_refused(rows: str, message: str, tmp_path: Path) -> None:
 def test_options_that_do_not_fit(options: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         load_csv(write(tmp_path, "a,who,y\n1,x,0\n"), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["a,b,y,\n1,2,no,\n3,4,yes,\n", "a,b,y,,\n1,2,no,,\n3,4,yes, ,\n"])
+def test_a_separator_after_the_last_name_makes_no_column(text: str, tmp_path: Path) -> None:
+    table = load_csv(write(tmp_path, text), label="y")
+    assert table.feature_names == ("a", "b")
+    np.testing.assert_array_equal(table.features, [[1, 2], [3, 4]])
+    (note,) = table.notes
+    assert note.endswith("at the end without a name, empty in every row: left out")
+
+
+def test_a_column_without_a_name_that_holds_something_is_refused_with_a_cure_that_works(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 3 has a cell in a column without a name.*name that column") as caught:
+        load_csv(write(tmp_path, f"a,y,\n1,no,\n2,yes,{SECRET}\n"), label="y")
+    assert SECRET not in str(caught.value)
+    named = write(tmp_path, f"a,y,note\n1,no,\n2,yes,{SECRET}\n")
+    assert load_csv(named, label="y", ignore=("note",)).feature_names == ("a",)
+    # In the middle too.
+    with pytest.raises(InputError, match=r"column 2 of the header has no name.*ignore in the site file"):
+        load_csv(write(tmp_path, "a,,y\n1,,no\n"), label="y")
+
+
+def test_a_row_without_the_last_separator_is_refused_where_the_header_has_it(tmp_path: Path) -> None:
+    """It may lack the separator, or a cell before: nobody can tell."""
+    with pytest.raises(InputError, match=r"line 3 has another number of cells.*expected 4, the last 1.*got 3"):
+        load_csv(write(tmp_path, "a,b,y,\n1,2,no,\n3,4,yes\n"), label="y")

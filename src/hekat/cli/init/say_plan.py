@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hekat.data.profile.table_profile import TableProfile
+from hekat.data.sources.csv_file import say_unnamed
 from hekat.job.new.column_plan import ColumnPlan
 from hekat.job.new.table_plan import LabelPlan, TablePlan
 from hekat.toml_text import toml_key
@@ -33,6 +34,7 @@ def say_label(label: LabelPlan) -> str:
 def describe_table(table: TableProfile) -> str:
     """How much was read of a table, and how it is written."""
     parts = [f"all {table.rows:,} rows", f"{len(table.columns)} columns", *table.dialect.in_words]
+    parts += [say_unnamed(table.unnamed)] if table.unnamed else []
     return f"{table.name}: {', '.join(parts)}"
 
 

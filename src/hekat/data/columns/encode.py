@@ -77,7 +77,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         tuple(encoded.names),
         raw.name,
         raw.ids,
-        tuple(encoded.notes),
+        (*raw.notes, *encoded.notes),
         digest,
         tuple(encoded.open_fills),
         tuple(encoded.settled),

@@ -7,7 +7,7 @@ import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from hekat.data.columns.specs import DEFAULT_MARKS
-from hekat.data.sources.date_texts import parse_date
+from hekat.data.sources.date_texts import looks_like_date
 
 CellKind: TypeAlias = Literal["empty", "number", "date", "text"]
 
@@ -15,8 +15,6 @@ GAP_MARKS = frozenset(DEFAULT_MARKS)
 
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"\s*[+-]?([1-9]\d{0,2}[.,]\d{3}|\d{1,3})\s*")
-_DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})([T ]\d{2}:\d{2}.*)?")
-ISO = "ISO 8601"
 
 
 class Cell(NamedTuple):
@@ -42,26 +40,9 @@ def read_cell(text: str) -> Cell:
         return Cell("number", value) if math.isfinite(value) and "_" not in text else TEXT
     if "," in text and _COMMA_NUMBER.fullmatch(text):
         return Cell("number", float(text.replace(",", ".")), has_comma=True)
-    return DATE if text[0].isdigit() and _DATE.fullmatch(text) else TEXT
+    return DATE if looks_like_date(text) else TEXT
 
 
 def could_be_grouped(number: str) -> bool:
     """Whether a number has a point or comma where one stands between thousands, or is below a thousand without one."""
     return _GROUPED.fullmatch(number) is not None
-
-
-def date_formats(text: str) -> frozenset[str]:
-    """The formats, as strptime takes them, or ISO, in which a text is a date; several where day and month are not told
-    apart."""
-    found = _DATE.fullmatch(text)
-    if found is None:
-        return frozenset()
-    first, sign, last = found[1], found[2], found[4]
-    candidates = [ISO]
-    if len(first) == 4:
-        candidates.append(f"%Y{sign}%m{sign}%d")
-    elif len(last) == 4:
-        candidates.append(f"%d{sign}%m{sign}%Y")
-        candidates += [] if sign == "." else [f"%m{sign}%d{sign}%Y"]
-    fitting = [one for one in candidates if math.isfinite(parse_date(text, None if one == ISO else one))]
-    return frozenset(fitting[:1] if ISO in fitting else fitting)

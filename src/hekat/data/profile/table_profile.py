@@ -23,7 +23,8 @@ Progress: TypeAlias = Callable[[str, int], None]
 @dataclass(frozen=True)
 class TableProfile:
     """The columns of one source. `dialect` is a CSV file's; `ragged` counts rows with another number of cells than the
-    header, which no source takes, and `first_ragged` is the line of the first."""
+    header, which no source takes, and `first_ragged` is the line of the first. `unnamed` empty columns at the end,
+    which have no name, are left out."""
 
     name: str
     rows: int
@@ -31,6 +32,7 @@ class TableProfile:
     dialect: CsvDialect = field(default_factory=CsvDialect)
     ragged: int = 0
     first_ragged: int | None = None
+    unnamed: int = 0
 
     @property
     def date_format(self) -> str | None:
@@ -45,7 +47,7 @@ def profile_csv(path: Path, progress: Progress = lambda name, rows: None) -> Tab
     Raises InputError for a file without a header or rows, and for one that is no CSV; names no cell.
     """
     dialect = find_dialect(path)
-    with opened_csv(path, dialect) as (names, records):
+    with opened_csv(path, dialect) as (names, records, unnamed, _):
         columns = [ColumnProfile(name) for name in names]
         rows, ragged = 0, []
         for lines, cells, odd_lines in _batches(records, len(names)):
@@ -63,7 +65,8 @@ def profile_csv(path: Path, progress: Progress = lambda name, rows: None) -> Tab
         )
     profile = TableProfile(path.name, rows, {column.name: column for column in columns}, dialect, len(ragged))
     decimal = find_decimal(profile)
-    return replace(profile, dialect=replace(dialect, decimal=decimal), first_ragged=ragged[0] if ragged else None)
+    first_ragged = ragged[0] if ragged else None
+    return replace(profile, dialect=replace(dialect, decimal=decimal), first_ragged=first_ragged, unnamed=unnamed)
 
 
 def profile_rows(

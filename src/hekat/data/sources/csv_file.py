@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from hekat.data.columns.choose import ChosenColumns, check_names_differ, choose_id_columns
 from hekat.data.columns.encode import encode_columns
@@ -27,6 +28,17 @@ from hekat.errors import InputError
 INDEX = "index"
 
 
+class OpenedCsv(NamedTuple):
+    """The names in the header of a CSV file, and its records, (last line, cells), that are not blank. `unnamed` columns
+    at the end, which a separator after the last name makes, are in neither: each of their cells is empty. The header
+    ends in line `header_line`."""
+
+    names: list[str]
+    records: Iterator[tuple[int, list[str]]]
+    unnamed: int
+    header_line: int
+
+
 def load_csv(
     path: Path,
     *,
@@ -44,8 +56,8 @@ def load_csv(
 ) -> Table:
     """Read a table from a CSV file: a header of column names, then a row of cells for each record.
 
-    Blank lines are passed over. A first column without a name is called "index", as pandas and R write theirs. Labels
-    and ids stay texts as they stand there.
+    Blank lines are passed over. A first column without a name is called "index", as pandas and R write theirs; columns
+    without a name at the end are left out where they are empty. Labels and ids stay texts as they stand there.
 
     Args:
         path: The file.
@@ -101,8 +113,8 @@ def load_csv_ids(
 
 def csv_column_names(path: Path, dialect: CsvDialect | None = None) -> tuple[str, ...]:
     """The names in the header of the file at `path`, all of them. Raises InputError."""
-    with opened_csv(path, dialect or CsvDialect()) as (names, _):
-        return tuple(names)
+    with opened_csv(path, dialect or CsvDialect()) as opened:
+        return tuple(opened.names)
 
 
 def _read(
@@ -116,18 +128,24 @@ def _read(
     """The columns that `choose` picks among the header's names; what holds a text beside empty cells is texts."""
     texts = set(dates)
     while True:
-        with _opened(path, dialect) as (header_line, names, records):
-            chosen = choose(names)
+        with opened_csv(path, dialect) as opened:
+            chosen = choose(opened.names)
             texts |= {feature for feature in chosen.features if _has_categories(columns, feature)}
-            rows = CsvRows(path, dialect, names, chosen, texts)
-            blocks = PlainBlocks(path, dialect, header_line, len(names))
-            for block in blocks:
-                rows.add_plain(block)
-            rows.add_all(_records_after(blocks, path, dialect) if blocks.offset else records)
+            rows = CsvRows(path, dialect, opened.names, chosen, texts)
+            rows.add_all(opened.records if opened.unnamed else _add_blocks(rows, opened, path, dialect))
         if not rows.found_texts:
-            return rows.finish(name)
+            raw = rows.finish(name)
+            return replace(raw, notes=(say_unnamed(opened.unnamed),)) if opened.unnamed else raw
         # Only texts tell what these columns hold, and numbers are all that was kept of them.
         texts |= rows.found_texts
+
+
+def _add_blocks(rows: CsvRows, opened: OpenedCsv, path: Path, dialect: CsvDialect) -> Iterator[tuple[int, list[str]]]:
+    """Add what can be read in whole blocks; the records that are left."""
+    blocks = PlainBlocks(path, dialect, opened.header_line, len(opened.names))
+    for block in blocks:
+        rows.add_plain(block)
+    return _records_after(blocks, path, dialect) if blocks.offset else opened.records
 
 
 def _has_categories(columns: ColumnSpecs, name: str) -> bool:
@@ -136,21 +154,46 @@ def _has_categories(columns: ColumnSpecs, name: str) -> bool:
 
 
 @contextmanager
-def opened_csv(path: Path, dialect: CsvDialect) -> Iterator[tuple[list[str], Iterator[tuple[int, list[str]]]]]:
-    """The names in the header, and the records after it as `_records` gives them."""
-    with _opened(path, dialect) as (_, names, records):
-        yield names, records
-
-
-@contextmanager
-def _opened(path: Path, dialect: CsvDialect) -> Iterator[tuple[int, list[str], Iterator[tuple[int, list[str]]]]]:
-    """The last line of the header before what `opened_csv` gives."""
+def opened_csv(path: Path, dialect: CsvDialect) -> Iterator[OpenedCsv]:
+    """The file at `path`, its header read. Raises InputError, for its records where they are read."""
     with readable_file(path, dialect.encoding), path.open(encoding=dialect.reading_encoding, newline="") as file:
         records = _records(path, dialect, file)
         header = next(records, None)
         if header is None:
             raise InputError(f"{path} has no header", expected="column names in the first line", got="blank lines")
-        yield header[0], _names_in(path, dialect, header[1]), records
+        names = _names_in(path, dialect, header[1])
+        unnamed = len(header[1]) - len(names)
+        records = _without_last(path, records, len(names), unnamed) if unnamed else records
+        yield OpenedCsv(names, records, unnamed, header[0])
+
+
+def say_unnamed(count: int) -> str:
+    """What becomes of columns at the end that have no name."""
+    columns = f"{count} columns" if count > 1 else "one column"
+    return f"{columns} at the end without a name, empty in every row: left out"
+
+
+def _without_last(
+    path: Path, records: Iterator[tuple[int, list[str]]], width: int, unnamed: int
+) -> Iterator[tuple[int, list[str]]]:
+    """The records without their last `unnamed` cells. Raises InputError for a record that has something in them."""
+    for line, cells in records:
+        if len(cells) != width + unnamed:
+            # With as many cells as there are names it would pass, and none can tell which cell it lacks.
+            raise InputError(
+                f"{path}, line {line} has another number of cells than the header",
+                expected=f"{width + unnamed}, the last {unnamed} without a name and empty",
+                got=str(len(cells)),
+                cure="correct that line, or remove the separators at the end of the header",
+            )
+        if any(cell.strip() for cell in cells[width:]):
+            raise InputError(
+                f"{path}, line {line} has a cell in a column without a name",
+                expected=f"{width} cells, one for each name in the header, and empty ones after them",
+                got="a cell that is not empty after them",
+                cure="name that column in the header; ignore in the site file leaves a column out by its name",
+            )
+        yield line, cells[:width]
 
 
 def _records_after(blocks: PlainBlocks, path: Path, dialect: CsvDialect) -> Iterator[tuple[int, list[str]]]:
@@ -179,6 +222,8 @@ def _records(path: Path, dialect: CsvDialect, file: TextIO, lines_before: int = 
 
 def _names_in(path: Path, dialect: CsvDialect, header: list[str]) -> list[str]:
     names = [cell.strip() for cell in header]
+    while len(names) > 1 and not names[-1]:
+        names.pop()
     if len(names) > 1 and not names[0] and INDEX not in names:
         names[0] = INDEX
     other = dialect.describe_other_separator(names[0]) if len(names) == 1 else ""
@@ -196,5 +241,6 @@ def _names_in(path: Path, dialect: CsvDialect, header: list[str]) -> list[str]:
             got="numbers",
             cure="put a line of column names on top",
         )
-    check_names_differ(path, names, place=" of the header", empty="an empty cell", cure="correct the header")
+    cure = "give each column a name of its own in the header; ignore in the site file leaves one out by its name"
+    check_names_differ(path, names, place=" of the header", empty="an empty cell", cure=cure)
     return names

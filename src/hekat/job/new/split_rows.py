@@ -23,7 +23,7 @@ def split_rows(path: Path, dialect: CsvDialect, parties: Sequence[str]) -> dict[
     """
     texts = {party: io.StringIO() for party in parties}
     writers = [csv.writer(text, delimiter=dialect.separator, lineterminator="\n") for text in texts.values()]
-    with opened_csv(path, dialect) as (names, records):
+    with opened_csv(path, dialect) as (names, records, *_):
         rows = [cells for _, cells in records]
     if len(rows) < _LEAST_ROWS * len(parties):
         raise InputError(

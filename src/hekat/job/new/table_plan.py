@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hekat.data.profile.cell_kinds import ISO
 from hekat.data.profile.column_profile import ColumnProfile, merge_columns
 from hekat.data.profile.table_profile import TableProfile
+from hekat.data.sources.date_texts import ISO
 from hekat.errors import InputError
 from hekat.job.new.column_plan import ColumnPlan, column_settings, plan_column
+from hekat.protocol.horizontal.training.clipping import MOST_EXPONENT
 
 LABEL_NAMES = ("label", "target", "class", "outcome", "y", "diagnosis")
 MOST_CLASSES = 20
@@ -86,7 +88,7 @@ def plan_tables(
     }
     chosen = _label_of(tables, everywhere, label)
     merged = {name: merge_columns([table.columns[name] for table in tables]) for name in everywhere}
-    plans = tuple(plan_in_tables(merged[name], tables) for name in everywhere if name != chosen)
+    plans = tuple(_plan_to_sum(merged[name], tables) for name in everywhere if name != chosen)
     check_columns_left(_names_of(tables), plans, missing_at)
     if classes is None:
         _check_labels_alike({table.name: table.columns[chosen] for table in tables})
@@ -94,6 +96,15 @@ def plan_tables(
     return TablePlan(
         tuple(tables), plan, plans, missing_at, problems_of(tables, {table.name: chosen for table in tables})
     )
+
+
+def _plan_to_sum(column: ColumnProfile, tables: Sequence[TableProfile]) -> ColumnPlan:
+    """The plan for a column whose sums over all parties' rows standardise it: they bear no larger values."""
+    plan = plan_in_tables(column, tables)
+    if plan.kept == "numbers" and not plan.is_date and max(-column.low, column.high) > 2.0**MOST_EXPONENT:
+        why = f"values beyond 2^{MOST_EXPONENT}, as of record numbers or of times in small units"
+        return ColumnPlan(column.name, None, why, "write it in a larger unit")
+    return plan
 
 
 def plan_in_tables(column: ColumnProfile, tables: Sequence[TableProfile], least: int | None = None) -> ColumnPlan:
@@ -122,11 +133,22 @@ def plan_in_tables(column: ColumnProfile, tables: Sequence[TableProfile], least:
 
 
 def _unclear_dates(name: str, table: TableProfile, held: ColumnProfile) -> ColumnPlan:
-    several = sorted(held.formats or ())
-    why = f"dates in {table.name} " + ("that can be read in two ways" if len(several) > 1 else "in a form of their own")
-    shown = several[0] if several else "%d.%m.%Y %H:%M"
-    cure = f'in site.toml take it off ignore, and say dates = ["{name}"] and date_format = "{shown}", or as it is'
+    """Why these dates are left out: a table's dates are read in one format."""
+    if not held.formats:
+        why, cure = f"dates in {table.name} in several forms", "write all of them in one, such as 2024-02-29"
+    elif table.date_format is None:
+        shown = sorted(held.formats)
+        why = f"dates in {table.name} that can be read in {'two ways' if len(shown) == 2 else 'several ways'}"
+        meant = " or ".join(f'"{one}"' for one in shown)
+        cure = f'in site.toml take it off ignore, and say dates = ["{name}"] and date_format = {meant}'
+    else:
+        why = f"dates in {table.name} in another form than its other dates"
+        cure = f"write all dates of the table in one form, such as {_example_of(table.date_format)}"
     return ColumnPlan(name, None, why, cure)
+
+
+def _example_of(date_format: str) -> str:
+    return "2024-02-29" if date_format == ISO else datetime.datetime(2024, 2, 29).strftime(date_format)
 
 
 def source_options(table: TableProfile, columns: Sequence[ColumnPlan], ignored: Sequence[str]) -> dict[str, Any]:
