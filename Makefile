@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-network bench-training bench-vertical build docs images clean
+.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-first-day bench-network bench-training bench-vertical build docs images clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -28,6 +28,7 @@ help:
 	@echo "make docs      the documentation as a site in build/site, which needs no network"
 	@echo "make bench     the measurements kept in benchmarks/results"
 	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
+	@echo "make bench-first-day   CSV files to a model, a million rows, two hundred parties (about 5 minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"
@@ -172,6 +173,12 @@ bench-cuda: $(VENV)/.bench
 # Quiet machines give steady figures; each file checks its results before it times them.
 bench: $(VENV)/.bench
 	for file in $(filter-out benchmarks/bench_cuda.py benchmarks/bench_network.py,$(wildcard benchmarks/bench_*.py)); do $(BIN)/python $$file || exit 1; done
+	$(BIN)/python benchmarks/write_measured_pages.py
+
+# The figures of the first day with own data; DATA is a folder with credit/ and a9a/, whose defaults are measured then too.
+bench-first-day: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench_first_day.py
+	$(if $(DATA),$(BIN)/python benchmarks/bench_defaults.py --data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py
 
 # CREDIT is a folder with UCI's credit files of two parties by columns; without it the AUC is left out.

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from fedml_he_models import CNN, MODELS, Task, measure, turns_for
 from measuring.record import machine, print_rows, write_results
+from training.fedml_he_models import CNN, MODELS, Task, measure, turns_for
 
 SCHEMES = ("plain", "lattice", "ckks")
 BATCHES = (1024, 2048, 4096)

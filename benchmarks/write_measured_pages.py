@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pages.first_day import NAMES as FIRST_DAY_NAMES
+from pages.first_day import render_first_day
 from pages.gpu import render_gpu
 from pages.lattice import render_lattice
 from pages.network import IMAGE, PARTS, render_network
@@ -35,6 +37,7 @@ def render_pages() -> dict[str, str]:
         "set_intersection.md": ("Set intersection", _section("psi", render_intersection)),
         "vertical.md": ("Vertical regression", _section("vertical", render_vertical)),
         "network.md": ("Between processes and engines", _network()),
+        "first_day.md": ("The first day", render_first_day({name: _read(name) for name in FIRST_DAY_NAMES}, _place)),
         "gpu.md": ("On a GPU", _gpus()),
     }
     return {

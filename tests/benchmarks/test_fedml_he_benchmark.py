@@ -22,7 +22,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 
 
 def test_the_thirteen_models_of_table_3(load: Any) -> None:
-    module = load("fedml_he_models")
+    module = load("training.fedml_he_models")
     assert [model.values for model in module.MODELS] == SIZES
     assert (module.CNN.name, module.CNN.values) == ("CNN (2 Conv + 2 FC)", 1_663_370)
 
@@ -32,7 +32,7 @@ def test_the_thirteen_models_of_table_3(load: Any) -> None:
 def test_a_row_is_checked_and_complete(load: Any, scheme: str, clients: int) -> None:
     if scheme == "ckks":
         pytest.importorskip("tenseal", reason="needs hekat[ckks]")
-    module = load("fedml_he_models")
+    module = load("training.fedml_he_models")
     row = module._measure_here(module.Task(scheme, 5000, clients, turns=2))
     assert (row["scheme"], row["values"], row["clients"], row["turns"]) == (scheme, 5000, clients, 2)
     assert 0 <= row["largest_error"] < 1e-4
@@ -43,7 +43,7 @@ def test_a_row_is_checked_and_complete(load: Any, scheme: str, clients: int) -> 
 
 def test_more_clients_than_encrypt_are_all_added(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tenseal", reason="needs hekat[ckks]")
-    module = load("fedml_he_models")
+    module = load("training.fedml_he_models")
     monkeypatch.setattr(module, "DISTINCT_CLIENTS", 4)
     row = module._measure_here(module.Task("ckks", 100, 7))
     assert (row["clients"], row["clients_encrypting"]) == (7, 3)
@@ -51,7 +51,7 @@ def test_more_clients_than_encrypt_are_all_added(load: Any, monkeypatch: pytest.
 
 
 def test_a_wrong_mean_is_no_row(load: Any) -> None:
-    module = load("fedml_he_models")
+    module = load("training.fedml_he_models")
     base = module.draw_model(10)
     mean = base * np.float32(module._mean_share(3))
     assert module._check(mean, base, 3, 1e-7) < 1e-7
@@ -61,7 +61,7 @@ def test_a_wrong_mean_is_no_row(load: Any) -> None:
 
 
 def test_a_lack_of_memory_is_said_in_the_row(load: Any) -> None:
-    module = load("fedml_he_models")
+    module = load("training.fedml_he_models")
     row = module.measure(module.Task("plain", 1 << 44))
     assert row == {"scheme": "plain", "values": 1 << 44, "clients": 3, "missing": "not enough memory"}
 
