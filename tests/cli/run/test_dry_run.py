@@ -98,3 +98,23 @@ def test_what_a_run_refuses_a_dry_run_refuses(file, pattern, replacement, words,
     assert answer.code == 2
     assert words in answer.err
     assert paths(workplace) == before
+
+
+def test_what_is_odd_about_rows_is_told_before_anything_runs(workplace) -> None:
+    """A number with a point between thousands is read as a fraction: its owner hears of it, and of no value."""
+    path = workplace.folder / "east.csv"
+    header, *lines = path.read_text().splitlines()
+    odd = [f"{line},{850 - number if number else 1.234}" for number, line in enumerate(lines)]
+    for name in ("north", "south"):
+        other = (workplace.folder / f"{name}.csv").read_text().splitlines()
+        (workplace.folder / f"{name}.csv").write_text(
+            "\n".join([f"{other[0]},paid", *(f"{line},{1000 + n}" for n, line in enumerate(other[1:]))]) + "\n"
+        )
+    path.write_text("\n".join([f"{header},paid", *odd]) + "\n")
+    answer = workplace.run("--dry-run")
+    assert answer.code == 0, answer.err
+    assert "warning     east: column 'paid': look for points between thousands" in " ".join(answer.out.split("\n"))
+    assert "every check passed" in answer.out
+    told = json.loads(workplace.run("--dry-run", "--json").out)
+    assert any("thousands" in note for note in told["notes"]["east"])
+    assert told["notes"]["north"] == []

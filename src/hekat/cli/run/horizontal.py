@@ -15,6 +15,7 @@ from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.cost_tables import cost_tables
 from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.live import displayed
+from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
 from hekat.cost.horizontal import NetworkLink, cost_of_job
 from hekat.errors import InputError
@@ -100,10 +101,12 @@ def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argp
     check_upload_states(inputs, None, options.runs, is_rehearsal=True)
     found = cost_of_job(inputs, link)
     if options.json:
-        sys.stdout.write(json.dumps(found.to_json(), indent=1) + "\n")
+        notes = {party: list(table.notes) for party, table in inputs.tables.items()}
+        sys.stdout.write(json.dumps(found.to_json() | {"notes": notes}, indent=1) + "\n")
         return 0
     console = Console()
     show_tables(console, cost_tables(found, verbose=options.verbose))
+    show_notes(console, inputs.tables)
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
 

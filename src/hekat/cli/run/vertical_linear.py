@@ -14,6 +14,7 @@ from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.cost_tables import vertical_cost_table
 from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.live import displayed
+from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
 from hekat.cost.vertical_linear import cost_of_vertical_job
 from hekat.errors import InputError
@@ -113,6 +114,7 @@ def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)
     show_tables(console, [checked, vertical_cost_table(estimate)])
+    show_notes(console, inputs.tables)
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
 
@@ -164,5 +166,6 @@ def _describe(inputs: VerticalInputs, party: str) -> dict[str, Any]:
         "name": party,
         "rows": len(inputs.tables[party]),
         "columns": columns,
+        "notes": list(inputs.tables[party].notes),
         "most_equations": batches * (columns + (party == settings.guest)) if sees_gradients else 0,
     }

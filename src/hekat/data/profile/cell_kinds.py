@@ -14,7 +14,6 @@ CellKind: TypeAlias = Literal["empty", "number", "date", "text"]
 GAP_MARKS = frozenset(DEFAULT_MARKS)
 
 _COMMA_NUMBER = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
-_GROUPED = re.compile(r"\s*[+-]?([1-9]\d{0,2}[.,]\d{3}|\d{1,3})\s*")
 
 
 class Cell(NamedTuple):
@@ -41,8 +40,3 @@ def read_cell(text: str) -> Cell:
     if "," in text and _COMMA_NUMBER.fullmatch(text):
         return Cell("number", float(text.replace(",", ".")), has_comma=True)
     return DATE if looks_like_date(text) else TEXT
-
-
-def could_be_grouped(number: str) -> bool:
-    """Whether a number has a point or comma where one stands between thousands, or is below a thousand without one."""
-    return _GROUPED.fullmatch(number) is not None

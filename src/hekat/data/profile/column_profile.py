@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.number_text import shortest_whole
-from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, could_be_grouped, read_cell
+from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, read_cell
 from hekat.data.sources.date_texts import date_formats
 from hekat.data.sources.object_columns import kind_of_type
+from hekat.data.thousands import could_be_grouped
 
 # Beyond so many different cells a column is no vocabulary, and they are no longer counted.
 MOST_DISTINCT = 10_000

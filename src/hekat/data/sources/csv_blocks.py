@@ -24,6 +24,7 @@ _MOST_CELL_BYTES = 131_072
 # Texts of a column are taken as one array up to that many bytes.
 _MOST_COLUMN_BYTES = 2**24
 _SEPARATOR, _NEWLINE, _POINT = 1, 2, 3
+_MINUS, _PLUS, _ZERO = b"-+0"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +56,14 @@ class PlainBlock:
         chosen = (self.starts[:, columns], self.points[:, columns], self.ends[:, columns])
         numbers, is_plain = read_plain_numbers(self.padded, *(positions.reshape(-1) for positions in chosen))
         return numbers.reshape(chosen[0].shape), is_plain.reshape(chosen[0].shape)
+
+    def digits(self, columns: Positions) -> tuple[Positions, Positions, npt.NDArray[np.bool_]]:
+        """(rows, len(columns)) how many characters a cell has before its decimal sign, its own sign apart, and after
+        it, -1 where it has none; and whether its first digit is not 0."""
+        starts, points, ends = self.starts[:, columns], self.points[:, columns], self.ends[:, columns]
+        first = self.padded[starts + len(PADDING)]
+        starts = starts + ((first == _MINUS) | (first == _PLUS))
+        return points - starts, ends - points - 1, self.padded[starts + len(PADDING)] != _ZERO
 
     def cells(self, rows: Positions, columns: Positions) -> list[str]:
         """The cells at these places as they stand there."""

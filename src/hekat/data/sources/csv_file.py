@@ -22,6 +22,7 @@ from hekat.data.sources.date_texts import read_date_texts
 from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
+from hekat.data.thousands import note_on_thousands
 from hekat.errors import InputError
 
 # What pandas and R call the first column, whose name they leave out.
@@ -134,8 +135,10 @@ def _read(
             rows = CsvRows(path, dialect, opened.names, chosen, texts)
             rows.add_all(opened.records if opened.unnamed else _add_blocks(rows, opened, path, dialect))
         if not rows.found_texts:
-            raw = rows.finish(name)
-            return replace(raw, notes=(say_unnamed(opened.unnamed),)) if opened.unnamed else raw
+            notes = [say_unnamed(opened.unnamed)] if opened.unnamed else []
+            if rows.with_thousands:
+                notes.append(note_on_thousands(rows.with_thousands, dialect.decimal))
+            return replace(rows.finish(name), notes=tuple(notes))
         # Only texts tell what these columns hold, and numbers are all that was kept of them.
         texts |= rows.found_texts
 

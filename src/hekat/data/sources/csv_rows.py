@@ -18,6 +18,7 @@ from hekat.data.number_text import read_number
 from hekat.data.raw_table import RawColumn, RawTable, TextColumn
 from hekat.data.sources.csv_blocks import PlainBlock
 from hekat.data.sources.csv_dialect import CsvDialect
+from hekat.data.thousands import ThousandsSigns, have_thousands
 from hekat.errors import InputError
 
 _NOT_NUMBERS = frozenset(DEFAULT_MARKS)
@@ -44,6 +45,7 @@ class CsvRows:
         self._number_positions = [position[name] for name in self._number_names]
         self._numbers: array[float] = array("d")
         self._pick_numbers = _picker(self._number_positions)
+        self._thousands = ThousandsSigns(len(self._number_names), dialect.decimal, dialect.missing)
         # Texts as numbers in the order of their first appearance, -1 for an empty cell.
         self._codes = {name: array("q") for name in chosen.features if name in texts}
         self._texts: dict[str, dict[str, int]] = {name: {} for name in self._codes}
@@ -72,6 +74,12 @@ class CsvRows:
                     self._read_number(self._number_names[column], cell.strip())
                     for column, cell in zip(columns.tolist(), cells, strict=True)
                 ]
+                for column, cell in zip(columns.tolist(), cells, strict=True):
+                    self._thousands.add_cell(column, cell)
+            looked_at = self._thousands.open_columns
+            if looked_at.size:
+                digits = block.digits(np.array(self._number_positions)[looked_at])
+                self._thousands.add_digits(looked_at, *digits, is_plain[:, looked_at])
             self._numbers.frombytes(numbers.tobytes())
         self._add_texts(block.texts, block.lines.tolist())
 
@@ -100,6 +108,14 @@ class CsvRows:
             ids += self._required(texts_in(position), lines, "id")
         self._lines.extend(lines)
 
+    @property
+    def with_thousands(self) -> tuple[str, ...]:
+        """Columns of numbers, and the label, whose points or commas may stand between thousands."""
+        found = [self._number_names[column] for column in self._thousands.found.tolist()]
+        if self._chosen.label is not None and have_thousands(set(self._labels)):
+            found.append(self._chosen.label)
+        return tuple(found)
+
     def finish(self, name: str) -> RawTable:
         """All columns in the order of the header."""
         row_count = len(self._lines)
@@ -119,6 +135,7 @@ class CsvRows:
 
     def _add_numbers(self, rows: list[Sequence[str]]) -> None:
         """Read whole blocks at once; rows that hold anything but plain numbers are read cell by cell."""
+        self._thousands.add_rows(rows)
         numbers = self._read_plain(list(chain.from_iterable(rows)))
         if numbers is not None:
             self._numbers.extend(numbers)
