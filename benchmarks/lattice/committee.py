@@ -135,10 +135,13 @@ class CommitteeOpening:
         return judge_s
 
     def _check_included(self, included: Any) -> None:
-        def verify(party: str, signature: bytes, purpose: str, *fields: bytes) -> bool:
-            return self._dealers[party].key.public.verify(signature, purpose, *fields)
+        def find_unsigned(purpose: str, statements: Any) -> str | None:
+            for party, signature, fields in statements:
+                if not self._dealers[party].key.public.verify(signature, purpose, *fields):
+                    return str(party)
+            return None
 
-        check_included(included, self._context, self._parties, self._committee.least_included, verify)
+        check_included(included, self._context, self._parties, self._committee.least_included, find_unsigned)
 
     def _combine(self, shares: dict[str, FieldArray]) -> bytes:
         return self._scheme.combine(shares, self._parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hekat.channel import sealed_message, session
+from hekat.channel import PartyKey, sealed_message, session
 from hekat.channel.sealing import PROTOCOL_PURPOSE
 from hekat.errors import InputError, SealError
 from hekat.ledger import ledger
@@ -120,3 +120,30 @@ def test_without_a_session_nothing_is_signed_or_verified(trio) -> None:
         a.sign(PURPOSE, *FIELDS)
     with pytest.raises(SealError, match="no session is open"):
         a.verify("a", signature, PURPOSE, *FIELDS)
+
+
+def test_the_first_party_that_did_not_sign_is_named_at_every_role(trio) -> None:
+    said = {name: trio.sealed[name].sign("total", b"7", name.encode()) for name in "abc"}
+    statements = tuple((name, said[name], (b"7", name.encode())) for name in "abc")
+    altered = (*statements[:1], ("b", said["b"], (b"8", b"b")), ("c", said["b"], (b"7", b"c")))
+    for channel in trio.sealed.values():
+        assert channel.find_unsigned("total", statements) is None
+        assert channel.find_unsigned("sums", statements) == "a"
+        assert channel.find_unsigned("total", altered) == "b"
+        with pytest.raises(InputError, match="no such peer"):
+            channel.find_unsigned("total", (("d", said["a"], (b"7", b"a")),))
+
+
+def test_what_one_role_found_signed_holds_for_no_role_that_pins_another_key(trio) -> None:
+    statements = tuple((name, trio.sealed[name].sign("total", b"7"), (b"7",)) for name in "abc")
+    assert trio.sealed["a"].find_unsigned("total", statements) is None
+    trio.sealed["b"]._pinned["c"] = PartyKey.generate().public
+    assert trio.sealed["b"].find_unsigned("total", statements) == "c"
+    assert trio.sealed["a"].find_unsigned("total", statements) is None
+
+
+def test_what_was_found_signed_in_one_session_holds_in_no_other(make_trio) -> None:
+    first, second = make_trio(), make_trio()
+    statements = (("a", first.sealed["a"].sign("total", b"7"), (b"7",)),)
+    assert first.sealed["b"].find_unsigned("total", statements) is None
+    assert second.sealed["b"].find_unsigned("total", statements) == "a"

@@ -119,6 +119,8 @@ class InProcessHub:
         self._news: SimpleQueue[None] = SimpleQueue()
         self._waiting: dict[tuple[str, str], deque[_Message]] = {}
         self._waits: dict[str, _Wait] = {}
+        # Parties with a message that came after they last took one.
+        self._brought_to: dict[str, None] = {}
         self._steps = dict.fromkeys(self.parties, BEFORE_FIRST_STEP)
         self._saved = dict.fromkeys(self.parties, "")
         self._finished: set[str] = set()
@@ -151,6 +153,7 @@ class InProcessHub:
             self._steps[party] = step
             self._block_until_ready(wait)
             self._waiting.setdefault((party, to), deque()).append(_Message(step, payload))
+            self._brought_to[to] = None
             self._wake_where_it_waits_for(to, party)
 
     def receive(self, party: str, sender: str, step: str, timeout_s: float | None) -> bytes:
@@ -166,6 +169,7 @@ class InProcessHub:
             queue = self._waiting[sender, party]
             message = next(message for message in queue if message.step == step)
             queue.remove(message)
+            self._brought_to.pop(party, None)
             self._wake_where_it_waits_for(sender, party)
             return message.payload
 
@@ -429,6 +433,8 @@ class InProcessHub:
 
     def _expire_earliest_in_stalemate(self) -> bool:
         """Where every unfinished party waits and none can go on, let the earliest time-out pass now."""
+        if any(party in self._waits and self._is_ready(self._waits[party]) for party in self._brought_to):
+            return False  # as nearly always: what one of them waits for is here, and its thread has yet to wake
         live = [party for party in self.parties if not self._is_gone(party)]
         waits = [self._waits[party] for party in live if party in self._waits]
         if len(waits) < len(live) or any(

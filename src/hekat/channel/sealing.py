@@ -38,6 +38,7 @@ from hekat.channel.session import (
     session_id_of,
 )
 from hekat.channel.session_key import SessionKey, read_session_key
+from hekat.channel.statements import Statements, find_unsigned
 from hekat.channel.traffic import Traffic, group_of, group_over_rounds
 from hekat.channel.unread import UnreadSteps
 from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError, SealError
@@ -350,6 +351,18 @@ class SealedChannel:
         check_payload(signature)
         signer = self._key.public if party == self.party else self._pinned[party]
         return signer.verify(signature, _protocol_purpose(purpose), *self._bound_to_session(fields))
+
+    def find_unsigned(self, purpose: str, statements: Statements) -> str | None:
+        """The first party whose signature over its statement does not hold, as `verify`; None where all do.
+
+        Raises as `verify`.
+        """
+        for party, signature, _ in statements:
+            if party != self.party and party not in self._pinned:
+                check_peer(party, self.party, self.parties)
+            check_payload(signature)
+        signers = tuple(self._key.public if party == self.party else self._pinned[party] for party, _, _ in statements)
+        return find_unsigned(_protocol_purpose(purpose), self._opened().session_id, statements, signers)
 
     def __repr__(self) -> str:
         state = "open" if self._session is not None else "no session"

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.features import Features, FloatArray, is_dense
-from hekat.data.raw_table import RawColumn, RawTable, TextColumn
+from hekat.data.raw_table import RawTable, TextColumn
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -38,13 +38,18 @@ def digest_of_columns(raw: RawTable) -> bytes:
     """
     names = sorted(raw.columns)
     columns = [raw.columns[name] for name in names]
-    lookups = [None if _is_number(column) else _patterns_of_texts(column) for column in columns]
+    texts = {number: column for number, column in enumerate(columns) if isinstance(column, TextColumn)}
+    lookups = {number: _patterns_of_texts(column) for number, column in texts.items()}
 
     def blocks() -> Iterator[bytes]:
         for start, end in _blocks(raw.row_count, len(columns)):
-            patterns = np.empty((end - start, len(columns)), dtype=np.uint64)
-            for number, (column, lookup) in enumerate(zip(columns, lookups, strict=True)):
-                patterns[:, number] = _cells(column, lookup, start, end)
+            numbers = np.zeros((end - start, len(columns)))
+            for number, column in enumerate(columns):
+                if not isinstance(column, TextColumn):
+                    numbers[:, number] = column[start:end]
+            patterns = _pattern(numbers)
+            for number, lookup in lookups.items():
+                patterns[:, number] = lookup[texts[number].codes[start:end]]
             yield _dense_rows(patterns)
 
     return _digest(names, blocks())
@@ -76,25 +81,13 @@ def _digest(names: list[str], blocks: Iterator[bytes]) -> bytes:
     return digest.digest()
 
 
-def _is_number(column: RawColumn) -> bool:
-    return not isinstance(column, TextColumn)
-
-
-def _cells(column: RawColumn, lookup: Patterns | None, start: int, end: int) -> Patterns:
-    if isinstance(column, TextColumn):
-        assert lookup is not None  # made for every column of texts
-        return lookup[column.codes[start:end]]
-    return _pattern(column[start:end])
-
-
 def _pattern(values: FloatArray) -> Patterns:
     """The bits of each number: one zero, one NaN, which is an empty cell."""
     return np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
 
 
-def _patterns_of_texts(column: RawColumn) -> Patterns:
+def _patterns_of_texts(column: TextColumn) -> Patterns:
     """By code; the last one is what code -1, an empty cell, finds."""
-    assert isinstance(column, TextColumn)
     numbers = np.array([*map(_as_number, column.texts), math.nan])
     patterns = _pattern(numbers)
     for code in np.flatnonzero(np.isnan(numbers[:-1])).tolist():

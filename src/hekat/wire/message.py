@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hekat.errors import HekatError, InputError, WireCorruptError, WireError
@@ -27,6 +27,7 @@ class MessageSpec:
     cls: type[Any]
     codecs: dict[str, FieldCodec]
     disclosures: dict[str, Disclosure]
+    read_once: bool = False
 
     def to_items(self, obj: Any) -> dict[str, Any]:
         return {
@@ -65,12 +66,14 @@ class MessageSpec:
             raise WireCorruptError(f"{self.name} holds its fields in another order", expected=", ".join(known))
 
 
-def message(name: str, *, version: int) -> Callable[[type[T]], type[T]]:
+def message(name: str, *, version: int, read_once: bool = False) -> Callable[[type[T]], type[T]]:
     """Class decorator: gives a frozen dataclass the kind `name` and wire bytes.
 
     Args:
         name: "protocol/message", taken by no other class.
         version: The version of the layout; a changed layout is a new version.
+        read_once: The same bytes go to many roles: where one process plays several, they share one object, which none
+            of them changes. Not for a message with a sealed field, nor with arrays.
 
     Returns:
         The decorator.
@@ -90,7 +93,7 @@ def message(name: str, *, version: int) -> Callable[[type[T]], type[T]]:
     """
 
     def decorate(cls: type[T]) -> type[T]:
-        spec = _read_class(cls, name, version)
+        spec = replace(_read_class(cls, name, version), read_once=read_once)
         register(Kind(name, version, cls, spec.to_items, spec.from_items))
         setattr(cls, _SPEC_NAME, spec)
         return cls
@@ -113,6 +116,18 @@ def disclosure_of(message_type: type[Any]) -> dict[str, Disclosure]:
         'disclosed'
     """
     return dict(_spec_of(message_type).disclosures)
+
+
+def is_read_once(message_type: type[Any]) -> bool:
+    """Whether roles of one process share one object of what the same bytes hold.
+
+    Args:
+        message_type: a class made by `message`.
+
+    Returns:
+        As its decorator says.
+    """
+    return _spec_of(message_type).read_once
 
 
 def kind_name(message_type: type[Any]) -> str:

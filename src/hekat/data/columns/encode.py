@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -220,8 +221,14 @@ def _numbers_in(column: RawColumn, marks: frozenset[str], decimal: str) -> RawCo
         if has_texts and ANY_TEXT not in marks:
             return column
         return np.array([*(np.nan if value is None else value for value in values), np.nan])[column.codes]
-    numbers = [value for value in map(read_number, marks) if value is not None]
+    numbers = _numbers_among(marks)
     return np.where(np.isin(column, numbers), np.nan, column) if numbers else column
+
+
+# Tables of many columns ask for few sets of marks.
+@lru_cache(maxsize=64)
+def _numbers_among(marks: frozenset[str]) -> tuple[float, ...]:
+    return tuple(value for value in map(read_number, marks) if value is not None)
 
 
 def _with_marks(column: TextColumn, marks: frozenset[str]) -> TextColumn:

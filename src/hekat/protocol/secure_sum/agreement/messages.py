@@ -68,7 +68,7 @@ class FinalMarkMessage:
     signature: bytes = public()
 
 
-@message("horizontal/final-marks", version=1)
+@message("horizontal/final-marks", version=1, read_once=True)
 @dataclass(frozen=True)
 class FinalMarksMessage:
     """Aggregator to each party: what each party said of its final model, as that party signed it."""

@@ -124,9 +124,13 @@ class PartyDraw:
                 got="others",
                 cure="ask the aggregator's operator",
             )
-        for party, one in told.values.items():
-            if party != channel.party:
-                _check_signed(channel, part, party, one, told.signatures.get(party, b""), "the aggregator states")
+        statements = tuple(
+            (party, told.signatures.get(party, b""), (channel.session_id, channel.job_digest, one))
+            for party, one in told.values.items()
+        )
+        unsigned = channel.find_unsigned(f"{_PURPOSE}/{part}", statements)
+        if unsigned is not None:
+            raise _not_signed(f"the aggregator states a {part}", unsigned)
         return {party: told.values[party] for party in self._settings.parties}
 
     def _say(self, part: str, value: bytes) -> None:
@@ -206,7 +210,9 @@ def _collect(channel: RecordedChannel, settings: SumSettings, part: str) -> dict
 def _receive(channel: RecordedChannel, settings: SumSettings, part: str) -> dict[str, DrawMessage]:
     said = {party: channel.receive(party, f"members/{part}", DrawMessage) for party in settings.parties}
     for party, one in said.items():
-        _check_signed(channel, part, party, one.value, one.signature, "there comes")
+        signed = channel.session_id, channel.job_digest, one.value
+        if not channel.verify(party, one.signature, f"{_PURPOSE}/{part}", *signed):
+            raise _not_signed(f"there comes a {part}", party)
     return said
 
 
@@ -232,16 +238,13 @@ def _check_commitments(commitments: Mapping[str, bytes], kept: Mapping[str, byte
         )
 
 
-def _check_signed(
-    channel: RecordedChannel, part: str, party: str, value: bytes, signature: bytes, who_says: str
-) -> None:
-    if not channel.verify(party, signature, f"{_PURPOSE}/{part}", channel.session_id, channel.job_digest, value):
-        raise ProtocolError(
-            f"{who_says} a {part} that {party!r} did not sign",
-            expected="each party's own, signed for this session",
-            got="another",
-            cure="ask the operator of whoever sent it",
-        )
+def _not_signed(what: str, party: str) -> ProtocolError:
+    return ProtocolError(
+        f"{what} that {party!r} did not sign",
+        expected="each party's own, signed for this session",
+        got="another",
+        cure="ask the operator of whoever sent it",
+    )
 
 
 def _different_committees(drawn: list[str]) -> ProtocolError:

@@ -77,7 +77,7 @@ def run_authority(channel: RecordedChannel, settings: SumSettings, run: Authorit
             commitment = receive_commitment(channel, settings.aggregator, leg, run.aggregator_timeout_s)
         included = included_set_of(context, stated, commitment)
         parties, least = participation.parties_in(leg.step), participation.least_in(leg.step)
-        check_included(included, context, parties, least, channel.verify, member.share_digests(leg))
+        check_included(included, context, parties, least, channel.find_unsigned, member.share_digests(leg))
         member.release(leg, included)
         if stated.next_step:
             ahead = _receive_dealt(channel, settings, run, member)

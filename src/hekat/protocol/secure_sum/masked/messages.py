@@ -28,7 +28,7 @@ class DrawMessage:
     signature: bytes = public()
 
 
-@message("horizontal/member-draws", version=1)
+@message("horizontal/member-draws", version=1, read_once=True)
 @dataclass(frozen=True)
 class DrawsMessage:
     """Aggregator to each party: what every party said in that exchange, with its signature."""
@@ -85,7 +85,7 @@ class DealtMessage:
     signature: bytes = public()
 
 
-@message("horizontal/dealers", version=2)
+@message("horizontal/dealers", version=2, read_once=True)
 @dataclass(frozen=True)
 class DealersMessage:
     """Aggregator to each member: the dealers, and the digests of all their shares with their signatures."""
@@ -136,7 +136,7 @@ class StatementMessage:
     signature: bytes = public()
 
 
-@message("horizontal/included", version=2)
+@message("horizontal/included", version=2, read_once=True)
 @dataclass(frozen=True)
 class IncludedMessage:
     """Aggregator to every party and member: the included set U with what every party of it signed.

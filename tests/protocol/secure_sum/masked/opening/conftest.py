@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from hekat.channel.party_key import PartyKey
+from hekat.channel.statements import Statements
 from hekat.protocol.secure_sum.masked.opening.committee import Committee, Dealing, deal, form_committee, sum_shares
 from hekat.protocol.secure_sum.masked.opening.included import (
     UPLOAD_PURPOSE,
@@ -70,6 +71,11 @@ class Round:
     def verify(self, party: str, signature: bytes, purpose: str, *fields: bytes) -> bool:
         return party in self.keys and self.keys[party].public.verify(signature, purpose, *fields)
 
+    def find_unsigned(self, purpose: str, statements: Statements) -> str | None:
+        return next(
+            (party for party, *signed, fields in statements if not self.verify(party, *signed, purpose, *fields)), None
+        )
+
     def messages_for(self, member: str) -> dict[str, bytes]:
         return {party: dealing.messages[member] for party, dealing in self.dealings.items()}
 
@@ -97,7 +103,12 @@ class Round:
         digests = {party: shown.digests for party, shown in self.lists.items()}
         committee = self.committee
         check_included(
-            included, self.context, committee.parties, committee.least_included, self.verify, share_digests=digests
+            included,
+            self.context,
+            committee.parties,
+            committee.least_included,
+            self.find_unsigned,
+            share_digests=digests,
         )
         record.allow(self.job_digest, committee.parties, included)
         return self.sum_kept(member, included)

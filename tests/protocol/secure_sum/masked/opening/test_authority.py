@@ -49,7 +49,7 @@ class Scene:
     def open(self, included: IncludedSet) -> Any:
         this = self.this
         digests = {party: (seed_digest(this.context, party, seed),) for party, seed in self.seeds.items()}
-        check_included(included, this.context, this.parties, 4, this.verify, share_digests=digests)
+        check_included(included, this.context, this.parties, 4, this.find_unsigned, share_digests=digests)
         self.record.allow(this.job_digest, this.parties, included)
         return sum_of_seeds(PARAMETERS, (self.seeds[party] for party in included.parties))
 

@@ -28,7 +28,7 @@ def this(make_round: MakeRound) -> Any:
 def check(this: Any, included: IncludedSet, **overrides: Any) -> None:
     shares = {party: shown.digests for party, shown in this.lists.items()}
     settings = {"context": this.context, "parties": this.parties, "least_included": 5, "share_digests": shares}
-    check_included(included, verify=this.verify, **(settings | overrides))
+    check_included(included, find_unsigned=this.find_unsigned, **(settings | overrides))
 
 
 def test_good_sets_pass_with_and_without_shares_to_compare(this: Any) -> None:

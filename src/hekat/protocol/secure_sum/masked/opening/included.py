@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hekat.channel.canonical import encode_fields
+from hekat.channel.statements import Statements
 from hekat.errors import ProtocolError
-from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, UploadContext, Verify
+from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, FindUnsigned, UploadContext
 
 UPLOAD_PURPOSE = "hekat/lattice/upload/1"
 _BLOCKS_LABEL = b"hekat/lattice/upload-blocks/1"
@@ -60,6 +61,14 @@ class IncludedSet:
             return _hash(_COMMITTED_LABEL, *self.context.statement_fields, self.commitment, *uploads)
         return _hash(_STATEMENT_LABEL, *self.context.statement_fields, *uploads)
 
+    @cached_property
+    def statements(self) -> Statements:
+        """For every upload its party, its signature, and what that is over."""
+        return tuple(
+            (one.party, one.signature, upload_fields(self.context, one.upload_digest, one.share_digests))
+            for one in self.uploads
+        )
+
     @property
     def parties_digest(self) -> bytes:
         """The same for a second attempt of the same step by the same parties."""
@@ -91,7 +100,7 @@ def check_included(
     context: UploadContext,
     parties: Collection[str],
     least_included: int,
-    verify: Verify,
+    find_unsigned: FindUnsigned,
     share_digests: Mapping[str, Sequence[bytes]] | None = None,
 ) -> None:
     """Raise ProtocolError, naming the party at fault, unless the set may be summed and opened.
@@ -113,18 +122,14 @@ def check_included(
     if len({upload.upload_digest for upload in included.uploads}) != len(stated):
         _refuse("holds an upload twice", "a different upload of every party", "two that are equal")
     for upload in included.uploads:
-        _check_upload(upload, context, verify)
+        if any(len(digest) != DIGEST_BYTES for digest in (upload.upload_digest, *upload.share_digests)):
+            _refuse(f"is malformed at {upload.party!r}", f"digests of {DIGEST_BYTES} bytes", "others")
+    unsigned = find_unsigned(UPLOAD_PURPOSE, included.statements)
+    if unsigned is not None:
+        _refuse(f"holds what {unsigned!r} did not sign", "its signature over exactly this upload", "another one")
+    for upload in included.uploads:
         if share_digests is not None and tuple(share_digests.get(upload.party, ())) != upload.share_digests:
             _refuse(f"names other shares of {upload.party!r}", "those that were checked, of a good dealer", "others")
-
-
-def _check_upload(upload: IncludedUpload, context: UploadContext, verify: Verify) -> None:
-    digests = (upload.upload_digest, *upload.share_digests)
-    if any(len(digest) != DIGEST_BYTES for digest in digests):
-        _refuse(f"is malformed at {upload.party!r}", f"digests of {DIGEST_BYTES} bytes", "others")
-    fields = upload_fields(context, upload.upload_digest, upload.share_digests)
-    if not verify(upload.party, upload.signature, UPLOAD_PURPOSE, *fields):
-        _refuse(f"holds what {upload.party!r} did not sign", "its signature over exactly this upload", "another one")
 
 
 def _hash(*fields: bytes) -> bytes:

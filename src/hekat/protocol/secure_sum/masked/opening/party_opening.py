@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from hekat.errors import (
     AlteredSumError,
@@ -140,7 +141,7 @@ class PartyOpening:
         kept = None if self._member is None else self._member.share_digests(leg)
         parties, least = self._participation.parties_in(leg.step), self._participation.least_in(leg.step)
         with self._stopwatch.measure("open"):
-            check_included(included, context, parties, least, self._channel.verify, kept)
+            check_included(included, context, parties, least, self._channel.find_unsigned, kept)
         is_left_out = self._channel.party in parties and self._channel.party not in included.parties
         if not set(included.parties) <= set(leg.participants) or is_left_out:
             raise ProtocolError(
@@ -261,11 +262,35 @@ class PartyOpening:
 
 def included_set_of(context: UploadContext, stated: IncludedMessage, commitment: bytes = b"") -> IncludedSet:
     """The set as the aggregator states it, unchecked."""
+    return _read_set(context, _Same(stated), commitment)
+
+
+class _Same:
+    """A message, equal to itself alone."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: IncludedMessage) -> None:
+        self.message = message
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.message is self.message
+
+    def __hash__(self) -> int:
+        return id(self.message)
+
+
+# The roles of one process are told one message (`read_once`), and each makes the same set of it.
+@lru_cache(maxsize=4)
+def _read_set(context: UploadContext, stated: _Same, commitment: bytes) -> IncludedSet:
+    message = stated.message
     return state_included(
         context,
         [
-            IncludedUpload(party, digest, tuple(stated.share_digests.get(party, ())), stated.signatures.get(party, b""))
-            for party, digest in stated.upload_digests.items()
+            IncludedUpload(
+                party, digest, tuple(message.share_digests.get(party, ())), message.signatures.get(party, b"")
+            )
+            for party, digest in message.upload_digests.items()
         ],
         commitment,
     )

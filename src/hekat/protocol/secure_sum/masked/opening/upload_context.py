@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hekat.channel.canonical import encode_number
+from hekat.channel.statements import Statements
 from hekat.errors import InputError
 
 DIGEST_BYTES = 32
@@ -16,6 +17,12 @@ class Verify(Protocol):
     """Whether `signature` is that party's over these fields for this purpose (SealedChannel.verify)."""
 
     def __call__(self, party: str, signature: bytes, purpose: str, *fields: bytes) -> bool: ...
+
+
+class FindUnsigned(Protocol):
+    """The first party that did not sign its statement for this purpose (SealedChannel.find_unsigned)."""
+
+    def __call__(self, purpose: str, statements: Statements) -> str | None: ...
 
 
 @dataclass(frozen=True)
