@@ -244,7 +244,7 @@ def test_a_label_of_numbers_makes_a_regression(tmp_path) -> None:
         (("--name", "x\x1b[2J"), "control character"),
         (("--from", "missing.csv"), "missing.csv"),
         (("--from", "missing.csv", "--example"), "--from takes"),
-        (("--from", "missing.csv", "--data", "npz"), "tables of one kind"),
+        (("--from", "missing.csv", "--data", "npz"), "tables in files or databases"),
         (("--split",), "add --from FILE"),
         (("--split", "--from", "a.csv", "b.csv"), "leave out --split"),
         (("--parties", "a,b,c", "--from", "1.csv", "2.csv", "3.csv", "4.csv"), "more tables than parties"),

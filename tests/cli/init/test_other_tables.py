@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import sqlite3
 from pathlib import Path
@@ -89,6 +90,47 @@ def test_tables_of_every_kind_give_a_job_that_can_run(tables, tmp_path, capsys) 
     assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
 
 
+def write_csv(path: Path, rows: list[tuple[object, ...]]) -> None:
+    """Semicolons, decimal commas, dates as Germans write them."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(("record", "age", "ward", "seen", "ill"))
+        for record, age, ward, day, ill in rows:
+            shown = "" if age is None else f"{age:.1f}".replace(".", ",")
+            writer.writerow((record, shown, ward or "", day.strftime("%d.%m.%Y"), int(ill)))
+
+
+def test_each_table_may_be_of_its_own_kind(tmp_path, capsys) -> None:
+    writers = {**WRITERS, "csv": write_csv}
+    for seed, (ending, write) in enumerate(writers.items()):
+        write(tmp_path / f"{ending}-site.{ending}", rows_of(seed))
+    tables = [str(tmp_path / f"{ending}-site.{ending}") for ending in writers]
+    assert init(tmp_path / "trial", "--from", *tables, "--label", "ill", "--table", "visits") == 2
+    assert "has no sheet 'visits'" in capsys.readouterr().err
+    assert init(tmp_path / "trial", "--from", *tables, "--label", "ill") == 0
+    told = capsys.readouterr().out
+    assert "numbers     age" in told
+    assert "dates       seen" in told
+    site = load_site(tmp_path / "trial" / "site.toml")
+    sources = [site.parties[f"{ending}-site"].data["rows"] for ending in writers]
+    assert [source.kind for source in sources] == ["excel", "parquet", "sql", "csv"]
+    assert sources[-1].options["decimal"] == ","
+    assert [source.options.get("date_format") for source in sources] == [None, None, None, "%d.%m.%Y"]
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
+
+
+def test_a_vertical_job_of_two_kinds(tmp_path) -> None:
+    write_sqlite(tmp_path / "bank.db", rows_of(1))
+    lines = [f"{1010 + number},{number % 4}" for number in range(80)]
+    (tmp_path / "insurer.csv").write_text("\n".join(["record,claims", *lines]))
+    tables = [str(tmp_path / "insurer.csv"), str(tmp_path / "bank.db")]
+    # The guest's table has the label, in whatever place it stands.
+    assert init(tmp_path / "trial", "--protocol", "vertical_linear", "--label", "ill", "--from", *tables) == 0
+    site = load_site(tmp_path / "trial" / "site.toml")
+    assert {name: party.data["rows"].kind for name, party in site.parties.items()} == {"bank": "sql", "insurer": "csv"}
+    assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
+
+
 def test_a_database_is_named_by_an_environment_variable(tmp_path, monkeypatch, capsys) -> None:
     write_sqlite(tmp_path / "a.db", rows_of(1))
     monkeypatch.setenv("VISITS_URL", f"sqlite:///{tmp_path / 'a.db'}")
@@ -123,8 +165,7 @@ def test_a_vertical_job_of_other_tables(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--from", "a.csv", "b.xlsx", "c.db"), "tables of one kind"),
-        (("--from", "a.csv", "--data", "libsvm"), "tables of one kind"),
+        (("--from", "a.csv", "--data", "libsvm"), "tables in files or databases"),
         (("--from", "a.csv", "--table", "x"), "leave out --table"),
         (("--table", "x"), "add --from FILE"),
         (("--from", "a.xlsx", "--split"), "leave out --split"),

@@ -23,7 +23,7 @@ class Suggestion:
 
     parties: tuple[str, ...]
     plan: VerticalPlan
-    kind: str
+    kinds: tuple[str, ...]
     places: tuple[dict[str, Any], ...]
 
     def fill_in(self, model: str | None) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class Suggestion:
             )
         }
         said: dict[str, Any] = {"guest": self.parties[0], "hosts": self.parties[1:], "id": ids, "sources": sources}
-        said["data_kind"] = self.kind
+        said["kinds"] = dict(zip(self.parties, self.kinds, strict=False))
         if label is None:
             return said
         kind = model or ("logistic" if label.classes else "linear")
@@ -88,7 +88,7 @@ def suggest_guest_job(options: argparse.Namespace, usual: NewGuestJob) -> Sugges
     if named is None:
         names = tuple(names[number] for number in order)
     places = tuple(files[number].place(options.folder) for number in order)
-    return Suggestion(names, plan, files[0].kind, places)
+    return Suggestion(names, plan, tuple(files[number].kind for number in order), places)
 
 
 def _named_parties(options: argparse.Namespace, usual: NewGuestJob, table_count: int) -> tuple[str, ...] | None:

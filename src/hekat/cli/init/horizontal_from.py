@@ -58,6 +58,7 @@ def new_from_tables(options: argparse.Namespace) -> NewFromTables:
         classes=plan.label.classes,
         label=plan.label.name,
         data_kind=tables[0].kind,
+        kinds={party: table.kind for party, table in zip(parties, tables, strict=False)},
         sources=_sources(plan, parties, tables, options.folder, split=options.split),
         columns=plan.settings(sees_all=options.split or len(paths) == len(parties)),
         hold_out=HOLD_OUT,

@@ -21,6 +21,7 @@ from hekat.errors import InputError
 
 KINDS = ("csv", "parquet", "sql", "excel")
 _ENDINGS = {".parquet": "parquet", ".xlsx": "excel", ".db": "sql", ".sqlite": "sql", ".sqlite3": "sql"}
+_WITH_TABLES = ("sql", "excel")
 _QUIET_S = 3.0
 
 
@@ -43,41 +44,46 @@ class TableFile:
 
 
 def find_tables(options: argparse.Namespace) -> list[TableFile]:
-    """The tables after --from, all of one kind: the kind that --data names, else the one of the files' endings.
+    """The tables after --from, each of its own kind: the one that --data names for all, else the one of its ending.
 
-    Raises InputError for tables of several kinds, for a kind that cannot be looked at, for two files of the same bytes,
-    and for a database with several tables where --table names none.
+    Raises InputError for a kind that cannot be looked at, for two files of the same bytes, and for a database with
+    several tables where --table names none.
     """
     paths: list[Path] = options.tables
-    kinds = {options.data or _ENDINGS.get(path.suffix.lower(), "csv") for path in paths}
-    if len(kinds) > 1 or not kinds <= set(KINDS):
+    kinds = [options.data or _ENDINGS.get(path.suffix.lower(), "csv") for path in paths]
+    if not set(kinds) <= set(KINDS):
         raise InputError(
             "--from cannot take these tables",
-            expected=f"tables of one kind: {', '.join(KINDS)}",
-            got=", ".join(sorted(kinds)),
-            cure="give tables of one kind, and say which with --data",
+            expected=f"tables in files or databases: --data {', '.join(KINDS)}",
+            got=f"--data {options.data}",
+            cure="leave out --data for files that are known by their endings, or name another kind",
         )
-    (kind,) = kinds
-    if options.table is not None and kind not in ("sql", "excel"):
+    if options.table is not None and not set(kinds) & set(_WITH_TABLES):
         raise InputError(
             "--table is of a database or an Excel file",
             expected="--data sql or excel",
-            got=kind,
+            got=", ".join(sorted(set(kinds))),
             cure="leave out --table",
         )
-    table = options.table
-    if kind == "sql" and table is None:
-        names = sql_table_names(_sql_source(paths[0], "any"), str(paths[0]))
-        if len(names) != 1:
-            raise InputError(
-                f"which table of {paths[0]} to read is not clear",
-                expected=f"one of {', '.join(names[:8])}" if names else "a table, and the database has none",
-                got=f"{len(names)} tables",
-                cure="name it with --table",
-            )
-        table = names[0]
     _refuse_copies(paths)
-    return [TableFile(kind, path, table) for path in paths]
+    return [
+        TableFile(kind, path, _table_in(kind, path, options.table)) for kind, path in zip(kinds, paths, strict=True)
+    ]
+
+
+def _table_in(kind: str, path: Path, named: str | None) -> str | None:
+    """The table of a database or the sheet of an Excel file: the one that is `named`, or a database's only one."""
+    if kind != "sql" or named is not None:
+        return named if kind in _WITH_TABLES else None
+    names = sql_table_names(_sql_source(path, "any"), str(path))
+    if len(names) != 1:
+        raise InputError(
+            f"which table of {path} to read is not clear",
+            expected=f"one of {', '.join(names[:8])}" if names else "a table, and the database has none",
+            got=f"{len(names)} tables",
+            cure="name it with --table",
+        )
+    return names[0]
 
 
 def _refuse_copies(paths: Sequence[Path]) -> None:

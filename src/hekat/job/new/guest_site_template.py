@@ -37,13 +37,13 @@ def _party(job: NewGuestJob, party: str) -> list[str]:
     lines = [f"[{toml_key('party', party)}]", *_keys(job, party), ""]
     lines += [
         f"[{toml_key('party', party, 'data', job.data_name)}]",
-        chosen("source", job.data_kind, "or another kind that docs/how_to/data_sources.md describes"),
+        chosen("source", job.kind_of(party), "or another kind that docs/how_to/data_sources.md describes"),
         *(chosen(key, value, _COMMENTS[key]) for key, value in source.items()),
     ]
     if not is_guest:  # the guest's lines say what there is
         return lines
     return lines + [
-        default(key, value, COMMENTS[key]) for key, value in DEFAULTS[job.data_kind].items() if key not in source
+        default(key, value, COMMENTS[key]) for key, value in DEFAULTS[job.kind_of(party)].items() if key not in source
     ]
 
 

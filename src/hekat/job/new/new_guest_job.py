@@ -14,7 +14,8 @@ MODELS = ("logistic", "linear")
 
 @dataclass(frozen=True)
 class NewGuestJob:
-    """One new vertical regression or set intersection, on tables in CSV files unless `data_kind` says otherwise.
+    """One new vertical regression or set intersection, on tables in CSV files unless `kinds` says otherwise of a
+    party.
 
     `arbiter`, `model`, `classes` and `label` are for a regression, `hold_out` is the part of the common rows to measure
     it on. `sources` are the options of parties' data sources as the site file says them, where tables were looked at,
@@ -32,7 +33,7 @@ class NewGuestJob:
     id: tuple[str, ...] = ("id",)
     sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    data_kind: str = "csv"
+    kinds: Mapping[str, str] = field(default_factory=dict)
     hold_out: float = 0.0
     data_name: str = field(default="rows", init=False)
 
@@ -68,6 +69,10 @@ class NewGuestJob:
         if not self.trains:
             return ()
         return self.parties if self.arbiter is None else (self.arbiter,)
+
+    def kind_of(self, party: str) -> str:
+        """The kind of a party's data source."""
+        return self.kinds.get(party, "csv")
 
     def source_of(self, party: str) -> Mapping[str, Any]:
         """The options of a party's data source; paths as in the site file."""

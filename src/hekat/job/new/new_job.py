@@ -33,8 +33,9 @@ NET_MODULE, NET_NAME = "my_net", "my-net"
 @dataclass(frozen=True)
 class NewJob:
     """One new job. `sources` are the options of parties' data sources as the site file says them, where tables were
-    looked at; another party has the options of the first, with a path of its own. `columns` is what the job
-    says of columns, `hold_out` the part of each party's rows to validate on.
+    looked at, and `kinds` their kinds, which may differ; another party has the kind and the options of the first, with
+    a path of its own. `columns` is what the job says of columns, `hold_out` the part of each party's rows to validate
+    on.
 
     Raises PolicyError for parties that cannot be, InputError for a model, kind of data or protection that a new job
     cannot have, and for classes that do not fit the model.
@@ -49,6 +50,7 @@ class NewJob:
     classes: tuple[str, ...] = ("no", "yes")
     label: str = "label"
     sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     hold_out: float = 0.0
     is_example: bool = False
@@ -87,6 +89,10 @@ class NewJob:
     @property
     def has_test_data(self) -> bool:
         return self.is_example
+
+    def kind_of(self, who: str) -> str:
+        """The kind of the data source of a party, or of the test set by its name."""
+        return self.kinds.get(who, self.data_kind)
 
     def source_of(self, who: str) -> Mapping[str, Any]:
         """The options of the data source of a party, or of the test set by its name."""

@@ -127,8 +127,8 @@ def state_lines(party: str, kept: str) -> list[str]:
 
 
 def _source(job: NewJob, who: str, *, brief: bool = False) -> list[str]:
-    """One data source of the job's kind, with all its options unless `brief`."""
-    options, kind = job.source_of(who), job.data_kind
+    """One data source, with all options of its kind unless `brief`."""
+    options, kind = job.source_of(who), job.kind_of(who)
     options = {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
     if brief:
         return [chosen("source", kind), *(chosen(key, value) for key, value in options.items())]
