@@ -12,8 +12,15 @@ from hekat.live.state import LiveState, Participant, Played, RunHead
 from hekat.model.model import Model
 
 
-def first_state(job: AnyJob, played: Played, own_roles: tuple[str, ...] | None, value_count: int | None) -> LiveState:
-    """The state; `own_roles` None are all roles of the job."""
+def first_state(
+    job: AnyJob,
+    played: Played,
+    own_roles: tuple[str, ...] | None,
+    value_count: int | None,
+    *,
+    tests_trained_on: bool = False,
+) -> LiveState:
+    """The state; `own_roles` None are all roles of the job. `tests_trained_on` as `RunHead` has it."""
     if isinstance(job, IntersectionJob):
         protocol, protection, central = "psi", job.settings.kind, None
     elif isinstance(job, Job):
@@ -23,7 +30,9 @@ def first_state(job: AnyJob, played: Played, own_roles: tuple[str, ...] | None, 
     else:
         protocol, protection, central = "vertical_linear", job.settings.protection, job.settings.arbiter
     roles = tuple(roles_of(job))
-    head = RunHead(job.name, protocol, protection, played, own_roles or roles, central)
+    head = RunHead(
+        job.name, protocol, protection, played, own_roles or roles, central, tests_trained_on=tests_trained_on
+    )
     participants = tuple(Participant(name, name == central) for name in roles)
     return LiveState(head, participants=participants, values_each_round=value_count)
 

@@ -18,7 +18,8 @@ Presence = Literal["awaited", "present", "lost", "ended"]
 class RunHead:
     """Which run it is. `own_roles` are those that this machine plays; `central` adds updates or opens sums, if any.
 
-    `started_at` is UTC in ISO form, and `run_id` and it are empty until the run has a folder.
+    `started_at` is UTC in ISO form, and `run_id` and it are empty until the run has a folder. `tests_trained_on`: all
+    test rows are rows that this machine trains on.
     """
 
     job: str
@@ -30,6 +31,7 @@ class RunHead:
     run_id: str = ""
     started_at: str = ""
     release: str = ""
+    tests_trained_on: bool = False
 
 
 @dataclass(frozen=True)

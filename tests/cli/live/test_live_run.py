@@ -79,6 +79,25 @@ def test_a_reader_sees_the_run_to_its_end_and_the_token_nowhere(workplace, reade
     assert [path for path in workplace.runs.rglob("*") if path.is_file() and token.encode() in path.read_bytes()] == []
 
 
+def test_the_page_knows_tests_that_training_sees(workplace, readers, token, tmp_path) -> None:
+    """Metrics of rows that were trained on must not stand there as those of a test set."""
+    workplace.edit("job.toml", r"classes =", 'test_data = "seen"\nclasses =')
+    site = workplace.folder / "site.toml"
+    for file, known in (("north.csv", True), ("new.csv", False)):
+        if not known:
+            header, *lines = (workplace.folder / "north.csv").read_text().splitlines()
+            changed = [f"0.12345,{line.partition(',')[2]}" for line in lines]
+            (workplace.folder / file).write_text("\n".join([header, *changed]) + "\n")
+        before = site.read_text()
+        site.write_text(f'{before}\n[common_data.seen]\nsource = "csv"\npath = "{file}"\nlabel = "ill"\n')
+        answer = workplace.run(*live_options(tmp_path))
+        assert answer.code == 0, answer.err
+        last = readers[-1]()[-1]
+        assert last["rounds"][-1]["metrics"]
+        assert last["run"]["tests_trained_on"] is known
+        site.write_text(before)
+
+
 def test_what_the_page_shows_holds_no_value_of_a_party(workplace, readers, token, tmp_path) -> None:
     """A planted number in one party's rows, and every row count, are in nothing that goes out."""
     rows = (workplace.folder / "east.csv").read_text().replace("\n", "\n", 1).splitlines()

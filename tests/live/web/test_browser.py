@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from tests.live.conftest import ledger_line, make_state, play, round_event, started_event
@@ -112,6 +113,19 @@ def test_the_page_shows_the_run(browser, served, width, scheme) -> None:
     cut = "[...document.querySelectorAll('.wide')].filter((one) => one.scrollWidth > one.clientWidth)"
     assert page.evaluate(f"{cut}.map((one) => one.innerText)") == []
     assert page.locator("polyline").count() == 1
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_metrics_of_training_rows_are_called_so(browser, known) -> None:
+    state, token = make_run(), make_token()
+    sink = PageSink(replace(state, run=replace(state.run, tests_trained_on=known)))
+    with LiveServer(LiveApp(sink.feed, token, sink.metrics), sink.feed, 0) as server:
+        page = open_page(browser, server.port, token)
+        page.wait_for_selector("section")
+        text = page.inner_text("body")
+    assert ("common test set" in text) is not known
+    assert ("rows that were trained on" in text) is known
     assert page.problems == []
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -43,9 +44,9 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_cost(inputs, link, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
-    values = None if options.live is None else count_update_values(inputs)
+    shown = {} if options.live is None else facts_to_show(inputs)
     with (
-        displayed(options, console, inputs.job, played="in turn", value_count=values) as progress,
+        displayed(options, console, inputs.job, played="in turn", **shown) as progress,
         going_on(progress, options, has_checkpoint),
     ):
         result = run_job(inputs, options.runs, progress, resume_from=options.resume, dropouts=dropouts)
@@ -56,6 +57,15 @@ def count_update_values(inputs: HorizontalInputs) -> int | None:
     """The numbers of one update; None where no party is played here, and so none is known."""
     party = next(iter(inputs.tables), None)
     return None if party is None else count_values(inputs.make_model(party).model)
+
+
+def facts_to_show(inputs: HorizontalInputs) -> dict[str, Any]:
+    """What `displayed` takes of a job's tables."""
+    tests = inputs.test_facts
+    return {
+        "value_count": count_update_values(inputs),
+        "tests_trained_on": tests is not None and tests.is_trained_on,
+    }
 
 
 def has_checkpoint(folder: Path) -> bool:

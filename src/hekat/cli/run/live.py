@@ -92,16 +92,18 @@ def displayed(
     played: Played,
     own_roles: tuple[str, ...] | None = None,
     value_count: int | None = None,
+    tests_trained_on: bool = False,
     figures: Mapping[str, Path] | None = None,
 ) -> Iterator[Displays]:
     """The terminal and whatever else the options ask for, told of the run in the block as one display.
 
     `own_roles` are those that this command plays, None for all; `value_count` the numbers of one update, where one is
-    sent; `figures` the files in which roles in processes of their own write theirs, by role.
+    sent; `tests_trained_on` says that all test rows are training rows; `figures` are the files in which roles in
+    processes of their own write theirs, by role.
     Raises before the block, and so before the run: HekatError where an extra is missing, InputError where the page, its
     token or a server that the options name cannot be used.
     """
-    state = first_state(job, played, own_roles, value_count)
+    state = first_state(job, played, own_roles, value_count, tests_trained_on=tests_trained_on)
     with ExitStack() as stack:
         watches: list[RunWatch] = []
         # Told once everything below has ended.

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.run.end import going_on, show_run
-from hekat.cli.run.horizontal import count_update_values, gather_dropouts, has_checkpoint
+from hekat.cli.run.horizontal import facts_to_show, gather_dropouts, has_checkpoint
 from hekat.cli.run.live import displayed
 from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.disk_errors import disk_errors_as_state_errors
@@ -51,12 +51,12 @@ def run_processes(options: argparse.Namespace) -> int:
     load, play, may_go_on = _RUNNERS[protocol]
     inputs = load(options)
     roles = roles_of(inputs.job)
-    values = count_update_values(inputs) if isinstance(inputs, HorizontalInputs) and options.live is not None else None
+    shown = facts_to_show(inputs) if isinstance(inputs, HorizontalInputs) and options.live is not None else {}
     with passing_folder() if options.live is not None else nullcontext() as place:
         figures = {} if place is None else {role: place / f"{number}.json" for number, role in enumerate(roles)}
         files = JobFiles(options.job, options.site, options.passphrase_file, figures)
         with (
-            displayed(options, console, inputs.job, played="at once", value_count=values, figures=figures) as progress,
+            displayed(options, console, inputs.job, played="at once", figures=figures, **shown) as progress,
             going_on(progress, options, may_go_on),
             interrupted_by_sigterm(),
         ):

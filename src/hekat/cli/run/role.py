@@ -14,7 +14,7 @@ from rich.console import Console
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.end import print_path, tell_divergence
-from hekat.cli.run.horizontal import count_update_values, gather_dropouts
+from hekat.cli.run.horizontal import facts_to_show, gather_dropouts
 from hekat.cli.run.live import displayed
 from hekat.errors import InputError, JobError
 from hekat.job.job_head import read_head
@@ -83,10 +83,10 @@ def _placed(options: argparse.Namespace, loaded: LoadedRole) -> Iterator[Place]:
     """The role's place once every role of the job has joined the relay."""
     role, job = options.role, loaded.job
     console = Console(stderr=options.json)
-    values = None if options.live is None or loaded.horizontal is None else count_update_values(loaded.horizontal)
+    shown = {} if options.live is None or loaded.horizontal is None else facts_to_show(loaded.horizontal)
     with (
         loaded.tenancy(),
-        displayed(options, console, job, played="alone", own_roles=(role,), value_count=values) as progress,
+        displayed(options, console, job, played="alone", own_roles=(role,), **shown) as progress,
         join_relay(options.relay, JoinRequest.of(role, job.digest), timeout_s=job.timeout_s) as channel,
     ):
         if sorted(channel.parties) != sorted(roles_of(job)):

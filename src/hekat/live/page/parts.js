@@ -53,8 +53,9 @@ export function resultsPart(state) {
     dash: phase === "plain" ? "6 4" : "", points: state.rounds.filter((one) => one.phase === phase && one.loss !== null).map((one) => [one.number, one.loss])}))
     .filter((line) => line.points.length);
   const newest = phases.map((phase) => [...state.rounds].reverse().find((one) => one.phase === phase));
+  const tested = state.run.tests_trained_on ? "rows that were trained on: says nothing of new ones" : "common test set";
   const rows = newest.flatMap((one) => [
-    ...Object.entries(one.metrics).map(([name, value]) => [PHASES[one.phase] ?? one.phase, `${nameMetric(name)}, common test set`, formatMetric(name, value)]),
+    ...Object.entries(one.metrics).map(([name, value]) => [PHASES[one.phase] ?? one.phase, `${nameMetric(name)}, ${tested}`, formatMetric(name, value)]),
     ...Object.entries(one.validation).map(([name, value]) => [PHASES[one.phase] ?? one.phase, `${nameMetric(name)}, held-out rows of all`, formatMetric(name, value)]),
   ]);
   return section("Loss and metrics", lines.length ? curves("Training loss", "round", lines, (value) => formatNumber(value)) : null,

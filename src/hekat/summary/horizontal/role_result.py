@@ -29,6 +29,11 @@ class TableFacts:
     notes: tuple[str, ...] = ()
     trained_on: int = 0
 
+    @property
+    def is_trained_on(self) -> bool:
+        """Whether all rows of this test data are training rows."""
+        return self.rows > 0 and self.trained_on >= self.rows
+
     @classmethod
     def of(cls, table: Table, settings: HorizontalSettings) -> TableFacts:
         """The facts of a table for training."""
