@@ -89,7 +89,8 @@ def _run(words: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE) == "1":
             raise
-        show_parts(_explain_defect(error), notes_of(error), as_json=getattr(options, "json", False))
+        parts = _explain_name(error) or _explain_defect(error)
+        show_parts(parts, notes_of(error), as_json=getattr(options, "json", False))
         return ExitCode.REFUSED
 
 
@@ -108,6 +109,19 @@ def _tell_unwritten(failure: OSError, code: int) -> int:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     sys.stderr.write(f"warning: {printable(message)}\n")
+
+
+def _explain_name(error: Exception) -> dict[str, str]:
+    """What to say where the name of a file, such as one after a party, has no bytes in this locale; {} for all else."""
+    encoding = sys.getfilesystemencoding()
+    if not isinstance(error, UnicodeEncodeError) or encoding == "utf-8" or error.encoding != encoding:
+        return {}
+    return {
+        "error": "the name of a file or folder cannot be written in this locale",
+        "expected": "a locale whose names of files are UTF-8, or names of parties and paths in ASCII",
+        "got": f"{encoding}, and a name with another character",
+        "cure": "set PYTHONUTF8=1 or LC_ALL=C.UTF-8 in the environment of the command",
+    }
 
 
 def _explain_defect(error: Exception) -> dict[str, str]:

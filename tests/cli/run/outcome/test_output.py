@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,3 +109,20 @@ def test_a_command_without_any_output_runs(tmp_path) -> None:
     found = subprocess.run(words, cwd=tmp_path, check=False, capture_output=True)
     assert (found.returncode, found.stderr) == (0, b"")
     assert (tmp_path / "first" / "job.toml").exists()
+
+
+def test_names_that_a_locale_cannot_write_are_refused_with_a_cure_that_works(quick) -> None:
+    quick.edit("job.toml", '"south"]', '"süd"]')
+    quick.edit("site.toml", r"\[party.south.data", '[party."süd"]\nstate = "state/süd"\n[party."süd".data')
+    ascii_alone = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    process = start(quick, "run", "job.toml", "--runs", quick.runs, **ascii_alone)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "cannot be written in this locale" in err
+    assert "defect" not in err
+    assert not quick.runs.exists()
+    cured = re.search(r"cure: set (\w+)=(\S+) ", err)
+    assert cured is not None
+    process = start(quick, "run", "job.toml", "--runs", quick.runs, **(ascii_alone | {cured[1]: cured[2]}))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
