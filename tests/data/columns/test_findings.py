@@ -140,3 +140,18 @@ def test_infinite_cells_are_told_as_such_and_can_count_as_empty(tmp_path: Path) 
     with pytest.raises(ColumnsRefusedError, match="an infinite value in 3 rows, first in line 42") as caught:
         load_csv(path)
     assert np.isnan(load_csv(path, columns=specs_of(caught.value.lines)).features).sum() == 3
+
+
+def test_lists_say_how_many_more_there_are(tmp_path: Path) -> None:
+    """A text of one row is not shown, and the list does not look whole without it."""
+    path = tmp_path / "a.csv"
+    jobs = ["clerk", "nurse"] * 10 + [SECRET]
+    path.write_text("job,y\n" + "".join(f"{job},{number % 2}\n" for number, job in enumerate(jobs)))
+    with pytest.raises(ColumnsRefusedError) as caught:
+        load_csv(path, label="y", name="a")
+    told = "\n".join(caught.value.lines)
+    assert '3 different: "clerk", "nurse" and 1 more (a 21' in told
+    assert SECRET not in told
+    listed = ColumnSpecs.from_json({"job": {"categories": [f"job {number}" for number in range(20)]}})
+    with pytest.raises(ColumnsRefusedError, match="job 7 and 12 more; got"):
+        load_csv(path, label="y", columns=listed)

@@ -122,7 +122,9 @@ class ColumnsRefusedError(InputError):
             held = sum((Counter(one.texts) for one in texts), Counter[str]())
             # What a single row holds may say who it is of.
             several = sorted(text for text, count in held.items() if count >= LEAST_ROWS_OF_A_TEXT)
-            shown = ", ".join(map(toml_text, several[:_MOST_TEXTS])) + ", ..." * (len(held) > _MOST_TEXTS)
+            shown = ", ".join(map(toml_text, several[:_MOST_TEXTS]))
+            more = len(held) - len(several[:_MOST_TEXTS])
+            shown += f" and {more} more" if more else ""
             places = _places([(one.table, one.text_rows, one.first_text) for one in texts])
             parts.append(
                 f"{texts[0].text_kind} in {sum(one.text_rows for one in texts)} rows, {len(held)} different"
@@ -195,7 +197,8 @@ def _decimal_cure(findings: Sequence[ColumnFinding]) -> str:
 def _say_one(one: ColumnFinding) -> dict[str, str]:
     section = f"[{toml_key('columns', one.column)}]"
     if one.listed and one.texts:
-        shown = ", ".join(one.listed[:_MOST_NAMES]) + (", ..." if len(one.listed) > _MOST_NAMES else "")
+        more = len(one.listed) - _MOST_NAMES
+        shown = ", ".join(one.listed[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
         return {
             "what": f"{one.table}: vocabulary mismatch in column {one.column!r}",
             "expected": f"one of the job's categories: {shown}",

@@ -270,7 +270,7 @@ def problems_of(tables: Sequence[TableProfile], labels: Mapping[str, str]) -> tu
 def _reasons(plans: Sequence[ColumnPlan], missing_at: Mapping[str, tuple[str, ...]]) -> str:
     reasons = [f"{plan.name}: {plan.why}" for plan in plans]
     reasons += [f"{name}: not in {', '.join(at)}" for name, at in missing_at.items()]
-    return "; ".join(reasons[:8]) + ("; ..." if len(reasons) > 8 else "")
+    return "; ".join(reasons[:8]) + (f"; and {len(reasons) - 8} more" if len(reasons) > 8 else "")
 
 
 def _names_of(tables: Sequence[TableProfile]) -> str:
