@@ -68,3 +68,11 @@ def test_a_refusal_that_is_reworded_says_so_in_every_form() -> None:
     error.reword(to_parameters)
     assert (error.what, error.cure) == ("epochs refused", "correct epochs")
     assert str(error) == "epochs refused; expected 1; got 0; cure: correct epochs"
+
+
+def test_tables_with_other_columns_are_not_sent_to_a_site_file() -> None:
+    tables = {name: RNG.normal(size=(60, width)) for name, width in (("a", 2), ("b", 3), ("c", 2))}
+    with pytest.raises(InputError, match="do not have the same columns") as refused:
+        HorizontalLogisticRegression(rounds=1).fit(tables, dict.fromkeys(tables, LABELS))
+    assert not OF_A_FILE.search(str(refused.value))
+    assert "or leave columns out at both" in refused.value.cure

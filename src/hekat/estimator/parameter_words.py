@@ -27,6 +27,9 @@ _KEY = re.compile(
 # What sites have to allow besides: an estimator is asked by nobody but its caller.
 _POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")
 
+# Where a job's table is put right, and an estimator's X has to be.
+_IGNORE = ", or ignore columns in the site file"
+
 
 def in_parameters(method: Callable[P, T]) -> Callable[P, T]:
     """Have an estimator's method raise HekatErrors that name its parameters."""
@@ -45,5 +48,6 @@ def in_parameters(method: Callable[P, T]) -> Callable[P, T]:
 def to_parameters(text: str) -> str:
     """`text` with every key of a job, such as `training.epochs`, as the parameter that stands for it."""
     named = _KEY.sub(lambda key: _PARAMETERS.get(key[0], key[0].partition(".")[2]), text)
-    named = _POLICY.sub("", named).replace("let the job say ", "set ")
+    named = _POLICY.sub("", named).replace(_IGNORE, ", or leave columns out at both")
+    named = named.replace("let the job say ", "set ")
     return named.replace(" in the job file", "").replace(" in the job", "")
