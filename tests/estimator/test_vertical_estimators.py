@@ -269,6 +269,22 @@ def test_a_fitted_model_predicts_so_many_rows_and_no_more(tumours, small) -> Non
     assert made.predicted_rows_ == {"bank": 120, "insurer": 120}
 
 
+def test_rows_that_probabilities_are_fitted_to_count(tumours, small) -> None:
+    X, y = tumours
+    fitted = {**small, "protection": "none", "calibration_rows": 50}
+    made = VerticalLogisticRegression(**{**fitted, "max_predictions": 200}).fit(X, y)
+    assert made.predicted_rows_ == {"bank": 50, "insurer": 50}
+    made.predict(X)
+    with pytest.raises(PolicyError, match="does not allow so many predictions") as refused:
+        made.predict(X[:31])
+    assert refused.value.got == "31 rows after 170"
+    # More than may be predicted in all is refused before anything is trained, with a cure that works.
+    few = VerticalLogisticRegression(**{**fitted, "max_predictions": 40})
+    with pytest.raises(PolicyError, match=r"set calibration_rows=40 or fewer.*or raise max_predictions"):
+        few.fit(X, y)
+    assert few.set_params(calibration_rows=40).fit(X, y).predicted_rows_ == {"bank": 40, "insurer": 40}
+
+
 def test_batches_of_one_row_warn_before_they_start(tumours, small, monkeypatch) -> None:
     """The first role that begins ends the test, so nothing is trained."""
 

@@ -26,7 +26,7 @@ class VerticalLinearRegression(RegressorMixin, VerticalRegression):  # type: ign
         seconds_: How long `fit` took.
         seconds_by_part_: The same by role and by part of the work.
         prediction_ledgers_: What each party learned in the last prediction, by party.
-        predicted_rows_: How many rows each party's part has predicted since `fit`, by party.
+        predicted_rows_: How many rows each party's part has predicted, by party; `fit` begins anew.
 
     Examples:
         >>> import numpy as np

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sklearn.base import BaseEstimator
 
 from hekat.data import Table
-from hekat.errors import InputError, JobError
+from hekat.errors import InputError, JobError, PolicyError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.data_frames import IdName
 from hekat.estimator.party_tables import Columns, check_ids
@@ -62,7 +62,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         intersection: How common rows are found where tables have ids: `"ecdh"` or `"rsa_blind"`; None: rows align.
         receivers: Who learns the scores of a prediction; None: the guest.
         score_bits: Scores are told to 2^-score_bits.
-        max_predictions: How many rows a fitted model lets be predicted in all, at each party.
+        max_predictions: How many rows a fitted model lets be predicted in all, at each party; rows that probabilities
+            are fitted to count too.
         warm_start: Whether `fit` goes on from the weights of the last `fit`.
         keys: Ready Paillier key pairs by role, for tests and searches on one machine; None: fresh ones.
         timeout_s: How long a role waits for one message, in seconds.
@@ -201,9 +202,20 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
     def _prediction_settings(self, part: ModelPart) -> PredictionSettings:
         return PredictionSettings.of(part, self.receivers or (), self.score_bits)
 
-    def _count_predictions(self, party: str, row_count: int) -> None:
-        """Count rows before they are predicted with a party's part. Raises PolicyError."""
-        predicted: dict[str, int] = self.predicted_rows_
+    def _check_calibration(self, settings: VerticalLinearSettings, row_count: int) -> None:
+        """Raise PolicyError where fitting probabilities would predict more of `row_count` rows than are allowed."""
+        wanted = min(settings.calibration_rows, row_count)
+        if wanted > self.max_predictions:
+            raise PolicyError(
+                "fitting probabilities predicts more training rows than may be predicted in all",
+                expected=f"at most {self.max_predictions} rows: the parameter max_predictions",
+                got=f"{wanted} rows",
+                cure=f"set calibration_rows={self.max_predictions} or fewer, 0 for none, or raise max_predictions",
+            )
+
+    def _count_predictions(self, predicted: dict[str, int], party: str, row_count: int) -> None:
+        """Count rows before they are predicted with a party's part; `predicted` counts them by party. Raises
+        PolicyError."""
         used = predicted.get(party, 0)
         check_prediction_limit(party, row_count, used, self.max_predictions, "the parameter max_predictions")
         predicted[party] = used + row_count

@@ -29,7 +29,8 @@ class TrainingRole:
     """One party's side of a training; returns its part of the model, None at an arbiter.
 
     `table` is None at an arbiter. `start_from` are the weights of an earlier part, for a warm start. Scores that
-    probabilities are fitted to are told to 2^-score_bits at the finest.
+    probabilities are fitted to are told to 2^-score_bits at the finest; `count_predictions` is told how many rows have
+    them, and may refuse.
     """
 
     settings: VerticalLinearSettings
@@ -39,9 +40,16 @@ class TrainingRole:
     start_from: Mapping[str, npt.NDArray[Any]] | None = None
     on_epoch: Callable[[EpochRecord], None] = lambda record: None
     score_bits: int = SCORE_BITS
+    count_predictions: Callable[[int], None] = lambda row_count: None
 
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> ModelPart | None:
-        run = PartyRun(stopwatch, on_epoch=self.on_epoch, start_from=self.start_from, key_pair=self.key_pair)
+        run = PartyRun(
+            stopwatch,
+            on_epoch=self.on_epoch,
+            start_from=self.start_from,
+            key_pair=self.key_pair,
+            count_calibration=lambda part, row_count: self.count_predictions(row_count),
+        )
         if self.table is None:
             return run_role(channel, None, self.settings, run)
         matching = Matching(self.intersection, stopwatch)

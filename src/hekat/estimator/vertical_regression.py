@@ -76,7 +76,10 @@ class VerticalRegression(VerticalParameters, ABC):
         settings = self._settings(tuple(tables), names)
         intersection = self._intersection(tables)
         check_rules(tables if intersection is None else find_common_tables(tables), settings)
-        _warn_of_small_batches(min(len(table) for table in tables.values()), settings)
+        row_count = min(len(table) for table in tables.values())
+        self._check_calibration(settings, row_count)
+        _warn_of_small_batches(row_count, settings)
+        predicted: dict[str, int] = {}
         losses: list[float | None] = []
         epochs = settings.training.epochs
         line = ProgressLine("training on all columns", epochs, shown=self.progress)
@@ -94,12 +97,14 @@ class VerticalRegression(VerticalParameters, ABC):
                 self._start_of(name, tables, settings),
                 note_epoch if name == guest else _ignore,
                 self.score_bits,
+                partial(self._count_predictions, predicted, name),
             )
 
         roles = {name: role_of(name) for name in settings.everyone}
         with line:
             played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
         self._keep({name: part for name, part in played.results.items() if part is not None}, losses)
+        self.predicted_rows_: dict[str, int] = predicted
         if classes is not None:
             self.classes_ = classes
         self.n_features_in_: int = sum(len(part.columns) for part in self.parts_.values())
@@ -140,7 +145,7 @@ class VerticalRegression(VerticalParameters, ABC):
                 tables[name],
                 intersection,
                 self._key_of(name),
-                partial(self._count_predictions, name),
+                partial(self._count_predictions, self.predicted_rows_, name),
             )
             for name in settings.parties
         }
@@ -181,7 +186,9 @@ class VerticalRegression(VerticalParameters, ABC):
         own = None if channel.party == self.arbiter else _own_table(table, channel.party, self.id)
         if own is not None:
             refuse_id_like({channel.party: own})
+            self._check_calibration(settings, len(own))
         losses: list[float | None] = []
+        predicted: dict[str, int] = {}
         role = TrainingRole(
             settings,
             own,
@@ -190,11 +197,13 @@ class VerticalRegression(VerticalParameters, ABC):
             None if own is None else self._start_of(channel.party, {channel.party: own}, settings),
             lambda record: losses.append(record.loss),
             self.score_bits,
+            partial(self._count_predictions, predicted, channel.party),
         )
         part = role(channel, Stopwatch())
         if classes is not None:
             self.classes_ = np.asarray(classes)
         self._keep({} if part is None else {channel.party: part}, losses if channel.party == self.guest else [])
+        self.predicted_rows_ = predicted
         return self
 
     @in_parameters
@@ -218,7 +227,7 @@ class VerticalRegression(VerticalParameters, ABC):
         settings = self._prediction_settings(part)
         own = _own_table(table, channel.party, self.id)
         intersection = self._intersection_of(settings.parties, [own])
-        count = partial(self._count_predictions, channel.party)
+        count = partial(self._count_predictions, self.predicted_rows_, channel.party)
         role = PredictionRole(settings, part, own, intersection, self._key_of(channel.party), count)
         return role(channel, Stopwatch())
 
@@ -244,7 +253,6 @@ class VerticalRegression(VerticalParameters, ABC):
 
     def _keep(self, parts: dict[str, ModelPart], losses: Sequence[float | None]) -> None:
         self.parts_: dict[str, ModelPart] = parts
-        self.predicted_rows_: dict[str, int] = {}
         self.losses_: list[float] = [loss for loss in losses if loss is not None]
         self.n_iter_: int = len(losses)
 
