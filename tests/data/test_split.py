@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hekat.data import Table, hold_out_rows
+from hekat.data import Table, fold_rows, hold_out_rows
 from hekat.errors import InputError
 
 
@@ -56,3 +56,39 @@ def test_one_row_is_held_out_and_two_stay(fraction: float, expected: int) -> Non
 def test_what_cannot_be_split(fraction: float, row_count: int) -> None:
     with pytest.raises(InputError, match="northside cannot be split"):
         hold_out_rows(make_table(None, row_count), fraction, 0)
+
+
+@pytest.mark.parametrize("fold_count", [2, 3, 10, 47])
+@pytest.mark.parametrize("kind", ["float", "int", "none"])
+def test_folds_are_complete_disjoint_even_and_repeat(fold_count: int, kind: str) -> None:
+    labels = None if kind == "none" else (np.arange(47) % 3).astype(kind)
+    table = make_table(labels, 47)
+    folds = []
+    for number in range(1, fold_count + 1):
+        kept, fold = fold_rows(table, number, fold_count, seed=5)
+        assert sorted([*kept.features[:, 0], *fold.features[:, 0]]) == list(range(47))
+        assert fold_rows(table, number, fold_count, seed=5)[1].features.tobytes() == fold.features.tobytes()
+        folds.append(fold)
+    assert sorted(np.concatenate([fold.features[:, 0] for fold in folds])) == list(range(47))
+    sizes = [len(fold) for fold in folds]
+    assert max(sizes) - min(sizes) <= 1
+    other = fold_rows(table, 1, fold_count, seed=6)[1]
+    assert other.features.tobytes() != folds[0].features.tobytes()
+    if kind == "int":
+        of_class = [[int(np.count_nonzero(fold.labels == label)) for fold in folds] for label in range(3)]
+        assert all(max(counts) - min(counts) <= 1 for counts in of_class)
+
+
+@pytest.mark.parametrize(("rows", "fold_count"), [(1, 2), (3, 2), (4, 5), (2, 3), (50, 1), (50, 0)])
+def test_folds_that_cannot_be_are_refused(rows: int, fold_count: int) -> None:
+    with pytest.raises(InputError, match=f"northside cannot be cut into {fold_count} folds") as refused:
+        fold_rows(make_table(None, rows), 1, fold_count, seed=1)
+    assert f"{rows} rows" in (refused.value.got or "")
+
+
+def test_folds_leave_two_rows_at_least() -> None:
+    for rows, fold_count in ((4, 2), (3, 3), (5, 4)):
+        for number in range(1, fold_count + 1):
+            kept, fold = fold_rows(make_table(None, rows), number, fold_count, seed=1)
+            assert len(kept) >= 2
+            assert len(fold) >= 1

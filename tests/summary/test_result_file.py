@@ -41,6 +41,15 @@ def test_what_is_written_is_what_is_read(result) -> None:
     assert decode_result(encode_result(result, "horizontal"), RoleResult, "horizontal", "it") == result
 
 
+def test_a_count_among_metrics_stays_a_count() -> None:
+    """Reports refuse a number of rows that is none."""
+    trained = TrainedFacts(1, (0.5,), {}, {"rows": 15, "accuracy": 1.0}, 20, ({"rows": 5, "rounds": 2},))
+    kept = RoleResult("north", 1.0, {}, Traffic(0, 0), trained=trained)
+    found = decode_result(encode_result(kept, "horizontal"), RoleResult, "horizontal", "it").trained
+    assert found is not None
+    assert type(found.validation["rows"]) is type(found.folds[0]["rounds"]) is int
+
+
 def test_a_word_of_a_few_is_checked() -> None:
     result = IntersectionResult("bank", 1.0, {}, 1, 2, 3, "3 ids", "rows", 2)
     data = encode_result(result, "psi")

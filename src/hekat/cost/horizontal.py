@@ -17,6 +17,7 @@ from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import HekatError
 from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.validation import fold_group
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.round_bytes import (
@@ -87,7 +88,8 @@ class ProtectionCost:
 
 @dataclass(frozen=True)
 class HorizontalCost:
-    """Costs of round `number`, the last one; the job's own protection is first."""
+    """Costs of round `number`, the last one of a training; the job's own protection is first. `round_count` are the
+    rounds of all trainings together: one, and one for each fold of a cross-validation."""
 
     number: int
     round_count: int
@@ -155,7 +157,8 @@ def cost_of_job(inputs: HorizontalInputs, link: NetworkLink | None = None) -> Ho
                     raise
                 left_out[protection] = error.what
     number = settings.training.round_count
-    return HorizontalCost(number, number, costs[0].value_count, tuple(costs), left_out)
+    trainings = 1 + settings.validation.folds
+    return HorizontalCost(number, trainings * number, costs[0].value_count, tuple(costs), left_out)
 
 
 def _protections(inputs: HorizontalInputs) -> list[str]:
@@ -236,7 +239,9 @@ def _naming_bytes(settings: HorizontalSettings) -> int:
     if settings.protection != "lattice":
         return 0
     told = len(settings.parties) + (settings.authority is not None)
-    return told * sum(len(f"round-{number}") for number in range(2, settings.training.round_count + 1))
+    groups = ["", *(f"{fold_group(fold)}/" for fold in range(1, settings.validation.folds + 1))]
+    later = range(2, settings.training.round_count + 1)
+    return told * sum(len(f"{group}round-{number}") for group in groups for number in later)
 
 
 def _traffic(settings: HorizontalSettings, messages: Iterable[Sent]) -> dict[str, RoleBytes]:

@@ -5,6 +5,7 @@ Nothing is sent. A large table is measured on a part of its rows; seconds are th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ import numpy as np
 from hekat.data import Table
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, train
+from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.cost.recorded_sums import SumRecorder, SumShape
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.load_inputs import HorizontalInputs
@@ -20,6 +22,7 @@ from hekat.run.horizontal.load_inputs import HorizontalInputs
 LEAST_SAMPLE_ROWS = 2048
 SAMPLE_BATCHES = 4
 _FIRST, _SECOND = "round-1", "round-2"
+_ROUND_OF_FOLD = re.compile(r"fold-\d+/round-\d+")
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,9 @@ def rehearse_seconds(inputs: HorizontalInputs, party: str) -> float:
     settings = inputs.job.settings
     stopwatch = Stopwatch()
     recorder = SumRecorder(settings.codec.value_bits, clips=False)
-    rows, ends = _train_two_rounds(inputs, settings, party, recorder, stopwatch)
+    # Rounds of folds are as the others.
+    without_folds = replace(settings, validation=ValidationSettings()) if settings.validation.folds else settings
+    rows, ends = _train_two_rounds(inputs, without_folds, party, recorder, stopwatch)
     second = ends[-1] - ends[-2] if len(ends) > 1 else ends[-1]
     training = settings.training
     depends_on_rows = training.averages_changes or training.searches_line or not training.batch_rows
@@ -85,4 +90,6 @@ def _sort_sums(sums: Sequence[SumShape]) -> RoundSums:
     steps = [shape.step for shape in sums]
     first = steps.index(_FIRST)
     second = steps.index(_SECOND) if _SECOND in steps else first
-    return RoundSums(tuple(sums[:first]), sums[first], sums[second], tuple(sums[second + 1 :]))
+    # Rounds of folds are as the others.
+    after = tuple(shape for shape in sums[second + 1 :] if not _ROUND_OF_FOLD.fullmatch(shape.step))
+    return RoundSums(tuple(sums[:first]), sums[first], sums[second], after)

@@ -32,7 +32,7 @@ from hekat.data.sources.npz_file import load_npz
 from hekat.data.sources.parquet_file import load_parquet
 from hekat.data.sources.python_source import load_python
 from hekat.data.sources.sql_source import SqlSource, load_sql
-from hekat.data.split import hold_out_rows
+from hekat.data.split import fold_rows, hold_out_rows
 from hekat.data.table import Table
 
 __all__ = [
@@ -62,6 +62,7 @@ __all__ = [
     "describe_schema_difference",
     "encode_labels",
     "find_constant_columns",
+    "fold_rows",
     "has_one_class",
     "hold_out_rows",
     "id_column_names",

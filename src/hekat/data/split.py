@@ -1,4 +1,7 @@
-"""Cuts a table into rows to train on and rows held out, with every class on both sides in its own share."""
+"""Cuts a table into rows to train on and rows held out, with every class on both sides in its own share.
+
+Held out is a fraction once, or one of several folds after the other.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,49 @@ def hold_out_rows(table: Table, fraction: float, seed: int) -> tuple[Table, Tabl
     classes = _rows_by_class(table.labels, rng.permutation(row_count))
     for rows, count in zip(classes, _counts_of_classes([rows.size for rows in classes], wanted, rng), strict=True):
         is_held_out[rows[:count]] = True
+    return table.take(np.flatnonzero(~is_held_out)), table.take(np.flatnonzero(is_held_out))
+
+
+def fold_rows(table: Table, fold: int, fold_count: int, seed: int) -> tuple[Table, Table]:
+    """Cut a table into the rows of all folds but one, and the rows of that fold.
+
+    Folds differ by one row at most, as do a class' rows in them where labels are classes (int64). Which rows a fold has
+    depends on the seed, the row count and the labels alone; every row is in one fold.
+
+    Args:
+        table: The table.
+        fold: Number of the fold that is held out, 1 to `fold_count`.
+        fold_count: How many folds there are, at least two.
+        seed: Draws the rows.
+
+    Returns:
+        The rows to train on and the rows of the fold, each in row order.
+
+    Raises:
+        InputError: A fold would have no row, or fewer than two rows would be left.
+
+    Examples:
+        >>> import numpy as np
+        >>> from hekat.data import Table, fold_rows
+        >>> table = Table(np.arange(10.0).reshape(10, 1), np.arange(10) % 2, ("age",))
+        >>> [part.features.shape for part in fold_rows(table, 1, 5, seed=1)]
+        [(8, 1), (2, 1)]
+    """
+    row_count = len(table)
+    least = max(fold_count, -(-_LEAST_TRAINING_ROWS * fold_count // max(fold_count - 1, 1)))
+    if fold_count < 2 or row_count < least:
+        raise InputError(
+            f"{table.name} cannot be cut into {fold_count} folds",
+            expected="2 folds or more, no more than rows, and at least two rows in all folds but one",
+            got=f"{fold_count} folds of {row_count} rows",
+            cure="lower validation.folds, or leave this party out",
+        )
+    rng = np.random.default_rng([seed, row_count, fold_count])
+    classes = _rows_by_class(table.labels, rng.permutation(row_count))
+    fold_of_row = np.empty(row_count, dtype=np.int64)
+    # One class goes on where the one before ended, so that the folds are even too.
+    fold_of_row[np.concatenate(classes)] = np.arange(row_count) % fold_count
+    is_held_out = fold_of_row == fold - 1
     return table.take(np.flatnonzero(~is_held_out)), table.take(np.flatnonzero(is_held_out))
 
 

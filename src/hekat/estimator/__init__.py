@@ -1,6 +1,7 @@
 """Vertical and horizontal estimators in the shape of scikit-learn: fit, predict, score, and its cross-validation."""
 
 from hekat.estimator.common_rows import CommonRows, find_common_rows
+from hekat.estimator.cross_validation import cross_val_score
 from hekat.estimator.horizontal_estimators import (
     HorizontalLinearRegression,
     HorizontalLogisticRegression,
@@ -18,5 +19,6 @@ __all__ = [
     "HorizontalMLPRegressor",
     "VerticalLinearRegression",
     "VerticalLogisticRegression",
+    "cross_val_score",
     "find_common_rows",
 ]

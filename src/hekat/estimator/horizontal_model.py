@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from hekat.estimator.data_frames import align_labels, is_frame, plain_labels
 from hekat.estimator.horizontal_parameters import HorizontalParameters
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_tables import as_table
-from hekat.estimator.played_roles import Role, play_roles
+from hekat.estimator.played_roles import PlayedRoles, Role, play_roles
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.progress_line import ProgressLine
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
@@ -30,6 +30,8 @@ from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.line_search import has_settled
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, build_model
+from hekat.protocol.horizontal.training.validation import check_rows_to_split
+from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.loss_verdict import judge_losses
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
 from hekat.protocol.stopwatch import Stopwatch
@@ -58,22 +60,8 @@ class HorizontalModel(HorizontalParameters):
             PolicyError: two parties where `allow_two_parties` is not set.
             PartyStoppedError: a role failed for another reason.
         """
-        tables = _read_tables(X, y)
-        tables, classes = self._encode(tables)
-        settings = self._settings(tables, None if classes is None else tuple(map(str, classes)))
-        line = ProgressLine("training on all rows", settings.training.round_count, shown=self.progress)
-
-        def note_round(record: RoundRecord, state: TrainingState) -> None:
-            line.reach(record.round, f"round {record.round} of at most {settings.training.round_count} done")
-
-        with line, ExitStack() as stack:
-            states = _open_states(settings, stack)
-            roles: dict[str, Role[TrainingState | None]] = {}
-            for name in settings.parties:
-                on_round = note_round if name == settings.leader else _ignore
-                roles[name] = _party_role(tables[name], settings, states.get(name), on_round)
-            roles[settings.aggregator] = _aggregator_role(settings)
-            played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
+        tables, classes, settings = self._prepare(X, y)
+        played = self._train(tables, settings)
         self._keep_names(X, tables)
         state = played.results[settings.leader]
         assert state is not None
@@ -89,6 +77,48 @@ class HorizontalModel(HorizontalParameters):
                 stacklevel=2,
             )
         return self
+
+    def _prepare(
+        self, X: Any, y: Any, validation: ValidationSettings | None = None
+    ) -> tuple[dict[str, Table], npt.NDArray[Any] | None, HorizontalSettings]:
+        """(every party's table, the classes or None for numbers, the settings that the parameters stand for)."""
+        tables, classes = self._encode(_read_tables(X, y))
+        settings = self._settings(tables, None if classes is None else tuple(map(str, classes)))
+        if validation is not None:
+            settings = replace(settings, validation=validation)
+            for table in tables.values():
+                check_rows_to_split(table, settings)
+        return tables, classes, settings
+
+    def _train(self, tables: Mapping[str, Table], settings: HorizontalSettings) -> PlayedRoles[TrainingState | None]:
+        """All roles, played to the end."""
+        trainings, most = 1 + settings.validation.folds, settings.training.round_count
+        line = ProgressLine("training on all rows", trainings * most, shown=self.progress)
+
+        def note_round(record: RoundRecord, state: TrainingState) -> None:
+            line.reach(record.round, f"round {record.round} of at most {most} done")
+
+        def note_fold(done: int, metrics: dict[str, float]) -> None:
+            line.reach((1 + done) * most, f"{done} of {settings.validation.folds} folds done")
+
+        telling = LocalRun(Stopwatch(), note_round, lambda state: None, on_fold=note_fold)
+        silent = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None)
+        with line, ExitStack() as stack:
+            states = _open_states(settings, stack)
+            roles: dict[str, Role[TrainingState | None]] = {}
+            for name in settings.parties:
+                local = telling if name == settings.leader else silent
+                roles[name] = _party_role(tables[name], settings, states.get(name), local)
+            roles[settings.aggregator] = _aggregator_role(settings)
+            return play_roles(roles, PROTOCOL, settings, self.timeout_s)
+
+    @in_parameters
+    def _cross_validate(self, X: Any, y: Any, folds: int) -> list[dict[str, float]]:
+        """The metrics of each fold; the estimator itself stays as it is."""
+        tables, _, settings = self._prepare(X, y, ValidationSettings(folds=folds))
+        state = self._train(tables, settings).results[settings.leader]
+        assert state is not None
+        return state.folds
 
     def _encode(self, tables: dict[str, Table]) -> tuple[dict[str, Table], npt.NDArray[Any] | None]:
         """(tables whose labels are as models take them, the classes of all parties or None for numbers)."""
@@ -211,11 +241,11 @@ def _party_role(
     table: Table,
     settings: HorizontalSettings,
     state: UploadState | None,
-    on_round: Callable[[RoundRecord, TrainingState], None],
+    local: LocalRun,
 ) -> Role[TrainingState | None]:
     def play(channel: RecordedChannel, stopwatch: Stopwatch) -> TrainingState | None:
-        local = LocalRun(stopwatch, on_round, lambda state: None)
-        return run_party(channel, table, settings, PartyRun(local, upload_state=state))
+        run = PartyRun(replace(local, stopwatch=stopwatch), upload_state=state)
+        return run_party(channel, table, settings, run)
 
     return play
 
@@ -225,7 +255,3 @@ def _aggregator_role(settings: HorizontalSettings) -> Role[TrainingState | None]
         run_aggregator(channel, settings, AggregatorRun(stopwatch))
 
     return play
-
-
-def _ignore(record: RoundRecord, state: TrainingState) -> None:
-    return None

@@ -22,7 +22,7 @@ _PARAMETERS = {
     "model.name": "the estimator's class",
 }
 _KEY = re.compile(
-    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|intersection)\.\w+"
+    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|intersection|validation)\.\w+"
 )
 # What sites have to allow besides: an estimator is asked by nobody but its caller.
 _POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")

@@ -81,6 +81,12 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
     )
     if settings.validation.hold_out:
         yield "held out", f"{settings.validation.hold_out:g} of every party's rows, whose losses and counts are summed"
+    if settings.validation.folds:
+        yield (
+            "cross-validation",
+            f"{settings.validation.folds} models more, each without a part of every party's rows, whose losses and "
+            "counts are summed; all parties' updates are in every sum",
+        )
 
 
 def _may_sum_gram(settings: HorizontalSettings) -> bool:

@@ -20,11 +20,13 @@ _BEGIN_ANEW = "resume at every site from folders of one run, or begin a new run"
 
 
 class ResumePoint(NamedTuple):
-    """`number` of rounds or epochs done; whether training has ended there, and the model been validated."""
+    """`number` of rounds or epochs done; whether training has ended there, and the model been validated; how many folds
+    of a cross-validation are done."""
 
     number: int
     finished: bool = False
     validated: bool = False
+    folds: int = 0
 
 
 def agree_on_point(
@@ -41,7 +43,7 @@ def agree_on_point(
     Every role of the channel calls it. Raises StateError where parties have no point in common, and names them.
     """
     own = dict.fromkeys(doubtful, True) | dict.fromkeys(offers, False)
-    content = json.dumps(sorted([*point, *([True] if own[point] else [])] for point in own)).encode()
+    content = json.dumps(sorted(_encode(point, is_doubtful=own[point]) for point in own)).encode()
     others = [role for role in channel.parties if role != channel.party]
     for role in others:
         channel.send(role, _STEP, content)
@@ -69,14 +71,20 @@ def _sure(points: Mapping[ResumePoint, bool]) -> list[ResumePoint]:
     return [point for point, is_doubtful in points.items() if not is_doubtful]
 
 
+def _encode(point: ResumePoint, *, is_doubtful: bool) -> list[int | bool]:
+    """As older releases read it: the first three, and whether it is doubtful where it is. Folds come after that."""
+    number, finished, validated, folds = point
+    return [number, finished, validated, *([is_doubtful, folds] if folds else [True] if is_doubtful else [])]
+
+
 def _decode(role: str, content: bytes) -> dict[ResumePoint, bool]:
-    """The points, and whether each is doubtful there: a fourth entry says so."""
+    """The points, and whether each is doubtful there."""
     try:
         entries = json.loads(content)
-        points = {ResumePoint(*entry[:3]): entry[3:] == [True] for entry in entries}
+        points = {ResumePoint(*entry[:3], *entry[4:]): entry[3:4] == [True] for entry in entries}
         if len(points) > _MOST_POINTS or not all(_is_point(point) for point in points):
             raise ValueError
-        if not all(entry[3:] in ([], [True]) for entry in entries):
+        if entries != [_encode(point, is_doubtful=points[point]) for point in points]:
             raise ValueError
     except (ValueError, TypeError, LookupError, RecursionError):
         raise StateError(
@@ -89,9 +97,11 @@ def _decode(role: str, content: bytes) -> dict[ResumePoint, bool]:
 
 
 def _is_point(point: ResumePoint) -> bool:
-    number, *flags = point
-    is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST_NUMBER
-    return is_number and all(isinstance(flag, bool) for flag in flags)
+    are_numbers = all(
+        isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST_NUMBER
+        for number in (point.number, point.folds)
+    )
+    return are_numbers and isinstance(point.finished, bool) and isinstance(point.validated, bool)
 
 
 def _say(offered: Mapping[str, Mapping[ResumePoint, bool]]) -> str:

@@ -65,7 +65,7 @@ def _decode(value: Any, kind: Any) -> Any:
         make: Any = kind
         return make(**{one.name: _decode(entries[one.name], hints[one.name]) for one in fields(kind)})
     if kind is float and type(value) is int:
-        return float(value)
+        return value  # a count among metrics stays one
     return _of_type(value, kind)
 
 

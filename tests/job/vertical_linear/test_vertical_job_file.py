@@ -195,6 +195,7 @@ WRONG = {
     "nobody receives": ("[prediction]\nreceivers = []\n", {}, "got nobody"),
     "metrics without scores": ("[prediction]\nreceivers = ['insurer']\n", {"test_data": '"t"'}, "'bank' among"),
     "a comparison without test data": ("[compare]\ncentralised = true\n", {}, "rows that training does not see"),
+    "folds": ("[validation]\nfolds = 5\n", {}, "validation.folds belongs to horizontal jobs"),
     "no time": ("", {"timeout_s": "0"}, "timeout_s refused"),
     "no epochs": ("[training]\nepochs = 0\n", {}, "training.epochs"),
     "too many bits": ("[fixed_point]\nvalue_bits = 64\n", {}, "fixed_point.value_bits"),

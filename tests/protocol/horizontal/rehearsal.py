@@ -144,6 +144,7 @@ class Rehearsal:
                 self.timeout_s,
                 rounds_finished=resumed is not None and resumed.finished,
                 is_validated=resumed is not None and resumed.validation.final is not None,
+                folds_done=0 if resumed is None else len(resumed.folds),
             )
             run_aggregator(channel, settings, run)
             return None

@@ -157,7 +157,14 @@ def agreed(job: Job, *folders: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    "offer", ["[[2, false, false, false]]", "[[2, false, false, true, 1]]", '[{"2": 1}]', '["abcd"]']
+    "offer",
+    [
+        "[[2, false, false, false]]",
+        "[[2, false, false, true, 0]]",
+        "[[2, false, false, true, true]]",
+        '[{"2": 1}]',
+        '["abcd"]',
+    ],
 )
 def test_other_offers_are_refused(offer) -> None:
     hub = InProcessHub(("a", "b"), timeout_s=20)

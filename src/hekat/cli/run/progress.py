@@ -17,6 +17,7 @@ _TITLES = {
     "alone": "each party alone",
     "plain": "federated, nothing encrypted",
     "encrypted": "federated, every update encrypted",
+    "cross-validation": "cross-validation, fold by fold",
     "training": "training on the common rows",
 }
 _KEYS = "keys"

@@ -59,6 +59,7 @@ def load_job(path: Path) -> Job:
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
     settings = _read_settings(top, head.version)
+    _check_measured_once(test_data, settings)
     timeout_s = read_timeout(top, len(settings.parties))
     columns = read_columns(top.take_section("columns"))
     _check_none_found(columns)
@@ -90,6 +91,17 @@ def load_job(path: Path) -> Job:
         sparse=sparse,
         party_keys=party_keys,
     )
+
+
+def _check_measured_once(test_data: str | None, settings: HorizontalSettings) -> None:
+    """Raise JobError where models of folds and rows of their own are to measure the model."""
+    if test_data is not None and settings.validation.folds:
+        raise JobError(
+            "test data and folds measure a model in two ways",
+            expected="test_data or validation.folds",
+            got="both",
+            cure="leave one of them out: folds say how good models of such rows are, test_data how good this one is",
+        )
 
 
 def _check_none_found(columns: ColumnSpecs) -> None:
@@ -221,15 +233,16 @@ def _read_training(section: Section, version: int, algorithm: str) -> TrainingSe
 
 def _read_validation(section: Section) -> ValidationSettings:
     default = ValidationSettings()
-    if section.remaining() and "hold_out" not in section.remaining():
+    if section.remaining() and not {"hold_out", "folds"} & set(section.remaining()):
         raise JobError(
             "validation.hold_out is missing",
-            expected="the fraction of every party's rows to hold out, such as 0.2",
+            expected="the fraction of every party's rows to hold out, such as 0.2, or folds, such as 5",
             got=f"validation.{section.remaining()[0]} without it",
-            cure="add hold_out = 0.2 to [validation], or remove the section",
+            cure="add hold_out = 0.2 or folds = 5 to [validation], or remove the section",
         )
     validation = ValidationSettings(
         hold_out=section.take("hold_out", float, default.hold_out),
+        folds=section.take("folds", int, default.folds),
         every=section.take("every", int, default.every),
         auc=section.take_optional("auc", bool),
         bins=section.take("bins", int, default.bins),

@@ -45,7 +45,7 @@ def horizontal_checks(site: Site, job: Job, here: Collection[str] | None = None)
 def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
     settings, policy = job.settings, site.policy
     model, bits = settings.model.name, (settings.codec.value_bits, *job.compare_bits)
-    counts = settings.validation.hold_out > 0 and settings.validation.counts_scores and settings.classes is not None
+    counts = settings.validation.is_on and settings.validation.counts_scores and settings.classes is not None
     is_summed = settings.protection != "none"
     rounds = job.training_count * settings.training.round_count
     return [

@@ -120,6 +120,9 @@ def _validation(job: NewJob) -> list[str]:
             validation.hold_out,
             "part of each party's rows, up to 0.9; 0: none, then no validation",
         ),
+        example(
+            "folds", 5, "in place of hold_out: so many models more, each measured on the part it was not trained on"
+        ),
         default("every", validation.every, "rounds between validations"),
         example("auc", False, "false: scores are not counted; else they are, where there are classes"),
         default("bins", validation.bins, "of scores, for the AUC: 2 to 4096"),

@@ -191,6 +191,13 @@ def _read_prediction(section: Section, settings: VerticalLinearSettings) -> Pred
 
 def _read_hold_out(section: Section) -> float:
     fraction = section.take("hold_out", float, 0.0)
+    if "folds" in section.remaining():
+        raise JobError(
+            "validation.folds belongs to horizontal jobs",
+            expected="validation.hold_out in a job with a guest and hosts",
+            got="validation.folds",
+            cure="set hold_out = 0.2, or cross-validate with hekat.estimator on one machine",
+        )
     section.finish()
     if not 0 <= fraction <= MAX_HOLD_OUT:
         refuse_setting("validation.hold_out", f"0, or a fraction of up to {MAX_HOLD_OUT}", fraction)

@@ -10,6 +10,7 @@ from hekat.job.horizontal.precision_sweep import with_bits
 from hekat.launch.horizontal.phase import Phase, make_leader_key
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import LocalRun, train
+from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.evaluation import evaluation_of
@@ -47,8 +48,14 @@ class Comparer:
         alone = self._train_alone() if job.compare_alone else {}
         plain = None
         if job.compare_plain and job.settings.protection != "none":
-            plain = self._train(replace(job.settings, protection="none", authority=None, check_sum=False), "plain")
+            plain = self._train(replace(self._settings, protection="none", authority=None, check_sum=False), "plain")
         return Comparisons(alone, plain, self._sweep_precision())
+
+    @property
+    def _settings(self) -> HorizontalSettings:
+        """The job's, whose folds are of the run itself alone."""
+        settings = self.inputs.job.settings
+        return replace(settings, validation=ValidationSettings()) if settings.validation.folds else settings
 
     def _train_alone(self) -> dict[str, TrainedAlone]:
         found: dict[str, TrainedAlone] = {}
@@ -57,7 +64,7 @@ class Comparer:
         for party, table in self.inputs.tables.items():
             made = self.inputs.make_model(party)
             local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None, model=made.model)
-            state = train(Alone(), table, self.inputs.job.settings, local, party=party)
+            state = train(Alone(), table, self._settings, local, party=party)
             found[party] = TrainedAlone(evaluate(state), state.validation.final or {})
             self.events.write("alone", party=party, **asdict(found[party]))
             self.progress.advance("alone", party)
@@ -65,8 +72,7 @@ class Comparer:
 
     def _sweep_precision(self) -> tuple[FinishedRun, ...]:
         """The job at other bits per value; one Paillier key serves them all, and the run itself makes its own."""
-        settings = self.inputs.job.settings
-        key_pair = self.inputs.key_pair
+        settings, key_pair = self._settings, self.inputs.key_pair
         if settings.protection == "paillier" and self.inputs.job.compare_bits and key_pair is None:
             key_pair = make_leader_key(settings, Stopwatch(), self.progress)
         return tuple(

@@ -13,6 +13,7 @@ from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.in_process import play_in_process
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
+from hekat.run.horizontal.rounds import say_checkpoint
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
 
 
@@ -21,11 +22,13 @@ class SharedObserver(RoleObserver):
     """Takes each round, and each state to save, from the first party that tells it: all parties tell the same."""
 
     on_round: Callable[[RoundRecord, dict[str, float]], None] = lambda record, metrics: None
+    on_fold: Callable[[int, dict[str, float]], None] = lambda done, metrics: None
     on_save: Callable[[TrainingState], None] = lambda state: None
     on_save_own: Callable[[str, OwnState], None] = lambda role, own: None
     saved: str = ""
     """What is safe by now, in words."""
     _rounds: int = 0
+    _folds: int = -1
     _sums_saved: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -35,12 +38,18 @@ class SharedObserver(RoleObserver):
                 self._rounds = record.round
                 self.on_round(record, metrics)
 
+    def note_fold(self, done: int, metrics: dict[str, float]) -> None:
+        with self._lock:
+            if done > self._folds:
+                self._folds = done
+                self.on_fold(done, metrics)
+
     def save(self, state: TrainingState) -> str:
         with self._lock:
             if state.sums_done > self._sums_saved:
                 self.on_save(state)
                 self._sums_saved = state.sums_done
-                self.saved = f"checkpoint of round {state.rounds_done}"
+                self.saved = say_checkpoint(state)
             return self.saved
 
     def save_own(self, role: str, own: OwnState) -> None:

@@ -20,7 +20,7 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role import RoleContext
-from hekat.run.horizontal.rounds import describe_round, write_round
+from hekat.run.horizontal.rounds import describe_round, tell_fold, write_round
 from hekat.run.progress import Progress
 from hekat.run.timeout_hint import name_timeout_key
 from hekat.scheme.paillier import KeyPair, generate_keys
@@ -55,6 +55,7 @@ class Phase:
         """Train to the end. Raises PartyStoppedError, where a time-out with the line of the job that sets it."""
         self.progress.begin(self.name, self.settings.training.round_count)
         self.observer.on_round = self._tell_round
+        self.observer.on_fold = partial(tell_fold, self.events, self.progress, self.settings)
         contexts = self._contexts()
         leader = contexts[self.settings.leader].session
         try:

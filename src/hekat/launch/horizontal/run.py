@@ -128,7 +128,9 @@ def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     model = inputs.make_model(settings.leader).model
     resumed = load_common(folder, inputs.job, inputs.tables[settings.leader].features.shape[1], model)
     state = resumed.state
-    is_validated = not settings.validation.hold_out or state.validation.final is not None
+    validation = settings.validation
+    is_held_out = not validation.hold_out or state.validation.final is not None
+    is_validated = is_held_out and len(state.folds) == validation.folds
     # Otherwise the comparison of final models is left, or what follows it.
     if is_finished and is_validated and (state.finished or state.rounds_done >= settings.training.round_count):
         raise StateError(

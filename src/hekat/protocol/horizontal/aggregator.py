@@ -6,7 +6,8 @@
 3. serve the sums of what fills empty cells, the standardiser's four, scaffold's one, and lbfgs' two
 4. each round: add the updates as they arrive, return the sum
 5. check that all parties report the same model, and stop when they do
-6. where rows are held out, serve one more sum: the validation of the final model
+6. where rows are held out, serve one more sum: the validation of the final model; where the job has folds, serve the
+   rounds of each, as in 4 and 5, and the sum that measures its model
 7. of many parties, pass on what each says of its final model, which the aggregator cannot compare
 
 Few parties compare their models among themselves. A run that stopped before that resumes with only 1, 2 and 7.
@@ -27,13 +28,15 @@ from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.fills import fill_steps
 from hekat.protocol.horizontal.training.gram import gram_value_count, has_gram
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
-from hekat.protocol.horizontal.training.validation import FINAL_STEP
+from hekat.protocol.horizontal.training.validation import FINAL_STEP, fold_group, fold_step
 from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
 from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
 from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
 from hekat.protocol.secure_sum.roster import Roster
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun
+from hekat.protocol.secure_sum.summation import Summation
 from hekat.protocol.stopwatch import Stopwatch
 
 
@@ -42,7 +45,7 @@ class AggregatorRun:
     """What the machine gives the aggregator. `rounds_done` above 0 resumes; `step_timeout_s` is the time for a message.
 
     `rounds_finished`: the stop rule ended the rounds before. `is_validated`: the last validation was made before, and
-    is not served again.
+    is not served again. `folds_done` folds were finished before as well.
     """
 
     stopwatch: Stopwatch
@@ -50,6 +53,7 @@ class AggregatorRun:
     step_timeout_s: float | None = None
     rounds_finished: bool = False
     is_validated: bool = False
+    folds_done: int = 0
 
 
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
@@ -80,16 +84,24 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     for step in settings.training.steps_before_rounds if fresh else ():
         summation.serve(step)
     last = run.rounds_done if run.rounds_finished else settings.training.round_count
-    for number in range(run.rounds_done + 1, last + 1):
-        step = f"round-{number}"
-        serve_bounds(roster, sums, summation, step, first=fresh and number == 1)
-        summation.serve(step, then=f"round-{number + 1}" if number < last else "")
-        if serve_round_end(roster, step):
-            break
+    _serve_rounds(roster, sums, summation, "", range(run.rounds_done + 1, last + 1))
     if settings.validation.hold_out and not run.is_validated:
         summation.serve(FINAL_STEP)
+    for fold in range(run.folds_done + 1, settings.validation.folds + 1):
+        _serve_rounds(roster, sums, summation, f"{fold_group(fold)}/", range(1, settings.training.round_count + 1))
+        summation.serve(fold_step(fold))
     summation.finish()
     pass_on_marks(roster, sums)
+
+
+def _serve_rounds(roster: Roster, sums: SumSettings, summation: Summation, group: str, numbers: range) -> None:
+    """Serve the rounds of one training, until the parties end it."""
+    for number in numbers:
+        step, following = f"{group}round-{number}", f"{group}round-{number + 1}"
+        serve_bounds(roster, sums, summation, step, first=number == 1)
+        summation.serve(step, then=following if number + 1 in numbers else "")
+        if serve_round_end(roster, step):
+            break
 
 
 def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> ReadyMessage:

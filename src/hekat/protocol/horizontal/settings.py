@@ -137,6 +137,8 @@ class HorizontalSettings:
         _check_training(self.training)
         check_validation(self.validation, self.classes)
         _check_error_feedback(self.training, codec)
+        if self.validation.folds:
+            _check_all_parties(self)
         if self.model.own_l2 < 0 or not math.isfinite(self.model.own_l2):
             refuse_setting("model.l2", "a finite number >= 0", self.model.own_l2)
         if self.training.searches_line:
@@ -162,7 +164,7 @@ class HorizontalSettings:
             allow_two_parties=self.allow_two_parties,
             check_sum=self.check_sum,
             participation=self.training.participation,
-            min_parties=self.training.min_parties,
+            min_parties=len(self.parties) if self.validation.folds else self.training.min_parties,
         )
 
     @property
@@ -193,7 +195,7 @@ class HorizontalSettings:
     @property
     def score_count(self) -> int:
         """The most counters of scores that a validation has."""
-        return 2 * self.validation.bins * len(self.classes) if self.validation.hold_out and self.classes else 0
+        return 2 * self.validation.bins * len(self.classes) if self.validation.is_on and self.classes else 0
 
     @property
     def bears_dropouts(self) -> bool:
@@ -238,6 +240,17 @@ def _check_line_search(settings: HorizontalSettings) -> None:
         _refuse_under_lbfgs(f"training.{name}", getattr(training, name), getattr(default, name))
     for name in ("clipping", "alpha", "target_clipped_fraction"):
         _refuse_under_lbfgs(f"codec.{name}", getattr(codec, name), getattr(no_codec, name))
+
+
+def _check_all_parties(settings: HorizontalSettings) -> None:
+    """Refuse fewer parties in a sum than all: each row is in all folds but one, so that sums over folds, with a party
+    and without it, would tell that party's part."""
+    training, count = settings.training, len(settings.parties)
+    if training.participation != 1:
+        refuse_setting("training.participation", "1.0, since validation.folds takes every party in each sum", "less")
+    if training.min_parties not in (0, count):
+        expected = f"0 or {count}, since validation.folds takes every party in each sum"
+        refuse_setting("training.min_parties", expected, training.min_parties)
 
 
 def _refuse_under_lbfgs(name: str, value: object, default: object) -> None:

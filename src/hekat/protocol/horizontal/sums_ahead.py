@@ -5,7 +5,7 @@ from __future__ import annotations
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.fills import fill_steps
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
-from hekat.protocol.horizontal.training.validation import FINAL_STEP
+from hekat.protocol.horizontal.training.validation import FINAL_STEP, fold_group
 from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 
@@ -21,4 +21,5 @@ def _groups_after(settings: HorizontalSettings, rounds_done: int) -> tuple[str, 
     first += [group_of(step) for step in settings.training.steps_before_rounds]
     rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
     last = [group_of(FINAL_STEP)] if settings.validation.hold_out else []
+    last += [fold_group(fold) for fold in range(1, settings.validation.folds + 1)]
     return (*(first if rounds_done == 0 else []), *rounds, *last)

@@ -18,7 +18,7 @@ from hekat.report.horizontal.byte_text import fills_partly
 from hekat.report.horizontal.dropouts import dropout_headline, sample_sentences
 from hekat.report.horizontal.findings import clipping_sentence, exactness_sentences, is_encrypted, verdict
 from hekat.report.horizontal.precision_sweep import precision_sentence
-from hekat.report.horizontal.validation_tables import validation_sentence
+from hekat.report.horizontal.validation_tables import fold_brief, fold_warning, validation_sentence
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import (
     capitalise,
@@ -64,6 +64,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
         _clipped(summary),
         short_key_warning(summary["settings"].get("key_bits")) if is_encrypted(summary) else None,
         training_warning(summary),
+        fold_warning(summary),
         *data_warnings(summary["notes"]),
         *(sentence for sentence in sample_sentences(summary) if sentence.startswith("Rounds with fewer")),
         *not_compared,
@@ -82,7 +83,8 @@ def _table(summary: Mapping[str, Any]) -> Table | None:
         for result in results
         if (found := result.get("validation"))
     ]
-    return brief_table(held_out, "Measured on held-out rows; a model trained alone on that party's own.")
+    told = brief_table(held_out, "Measured on held-out rows; a model trained alone on that party's own.")
+    return told or fold_brief(summary)
 
 
 def _precision(summary: Mapping[str, Any]) -> str | None:

@@ -190,9 +190,24 @@ def _without_test_rows(summary: Mapping[str, Any]) -> str:
     validation = summary["results"][-1].get("validation", {})
     name = next((name for name in METRIC_ORDER if name in validation), None)
     if name is None:
-        return f". {_loss_sentence(summary)}"
+        return _over_folds(summary) or f". {_loss_sentence(summary)}"
     rows = f"{format_count(validation['rows'])} {pluralise(validation['rows'], 'row')} that the parties held out"
     return f": it {_quality(name, validation[name], rows)}; there was no common test set."
+
+
+def _over_folds(summary: Mapping[str, Any]) -> str | None:
+    """How good models of folds are on the rows that they were not trained on."""
+    found = summary.get("cross_validation")
+    name = next((name for name in METRIC_ORDER if found and name in found["mean"]), None)
+    if not found or name is None:
+        return None
+    shown, apart = (format_metric(name, found[key][name]) for key in ("mean", "deviation"))
+    said = "is right for" if name == "accuracy" else f"has {describe_metric(name).title}"
+    of = "of" if name == "accuracy" else "on"
+    return (
+        f". Cross-validated over {len(found['folds'])} folds, such a model {said} {shown} ± {apart} {of} rows that it "
+        "was not trained on."
+    )
 
 
 def _quality(name: str, value: float, rows: str) -> str:

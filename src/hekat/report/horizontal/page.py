@@ -17,7 +17,14 @@ from hekat.report.horizontal.plot_precision import plot_precision
 from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
 from hekat.report.horizontal.tables import party_table, result_table, role_byte_table, role_time_table, time_table
-from hekat.report.horizontal.validation_tables import validation_round_table, validation_sentence, validation_table
+from hekat.report.horizontal.validation_tables import (
+    fold_sentence,
+    fold_table,
+    fold_warning,
+    validation_round_table,
+    validation_sentence,
+    validation_table,
+)
 from hekat.report.measured_rows import training_rows_warning
 from hekat.report.page.html_table import table_html
 from hekat.report.page.parts import (
@@ -62,6 +69,7 @@ _SETTING_NAMES = {
     "security": "its security",
     "check_sum": "sums are checked against the uploads",
     "hold_out": "share of rows held out",
+    "folds": "folds of the cross-validation",
     "validate_every": "rounds between validations",
     "score_bins": "bins of scores for the AUC",
     "participation": "part of the parties that trains in a round",
@@ -90,6 +98,8 @@ def render_page(summary: Mapping[str, Any]) -> str:
             paragraphs_html(*findings.difference_sentences(summary), findings.granularity_sentence(summary)),
             figure_html(plots.plot_results(summary)),
             table_html(validation_table(summary)),
+            paragraphs_html(fold_sentence(summary), fold_warning(summary)),
+            table_html(fold_table(summary)),
         ),
         caveats_html(summary),
         _bits(summary),

@@ -82,6 +82,21 @@ _RESULT = shape.record(
     {"name": shape.text, "kind": shape.one_of("alone", "plain", "encrypted"), "metrics": _METRICS},
     {"validation": _VALIDATION},
 )
+_MEASURED = shape.record({}, dict.fromkeys(METRIC_ORDER, shape.number))
+_FOLDS = shape.record(
+    {
+        "folds": shape.list_of(
+            shape.record(
+                {"rows": shape.count, "rounds": shape.count},
+                {**dict.fromkeys(METRIC_ORDER, shape.number), "auc_error": shape.amount},
+            ),
+            least=2,
+        ),
+        "mean": _MEASURED,
+        "deviation": _MEASURED,
+        "unsettled": shape.count,
+    }
+)
 _PARTY = shape.record(
     {"name": shape.text, "rows": shape.count, "class_rows": shape.nullable(shape.map_of(shape.count))},
     {"held_out": shape.count},
@@ -143,6 +158,7 @@ _SUMMARY: Final = shape.record(
         "compared_bits": shape.list_of(_COMPARED),
         "test_rows_trained_on": shape.count,
         "convergence": CONVERGENCE,
+        "cross_validation": _FOLDS,
         "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
         "lost": shape.list_of(_LOSS),
         "included": shape.list_of(_INCLUDED),

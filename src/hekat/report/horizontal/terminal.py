@@ -14,14 +14,21 @@ from hekat.report.horizontal.dropouts import dropout_sentences, sample_sentences
 from hekat.report.horizontal.findings import clipping_sentence, difference_sentences, exactness_sentences, verdict
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
 from hekat.report.horizontal.tables import result_table, time_table
-from hekat.report.horizontal.validation_tables import validation_round_table, validation_sentence, validation_table
+from hekat.report.horizontal.validation_tables import (
+    fold_sentence,
+    fold_table,
+    fold_warning,
+    validation_round_table,
+    validation_sentence,
+    validation_table,
+)
 from hekat.report.table import Table, metric_names
 from hekat.report.view import Finding
 
 
 def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
     """Results where there are any, validation, bits, time, bytes, clipping. Marked cells carry an asterisk."""
-    validated = (validation_table(summary), validation_round_table(summary))
+    validated = (validation_table(summary), validation_round_table(summary), fold_table(summary))
     bits, clipped = precision_table(summary), clip_table(summary)
     results = result_table(summary) if metric_names(summary) else None
     tables = (results, *validated, bits, time_table(summary), byte_table(summary), clipped)
@@ -31,7 +38,8 @@ def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
 def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
     """What the run found, who was lost, whether its sums are right, what was clipped, what the aggregator could see."""
     lost, sampled = dropout_sentences(summary), sample_sentences(summary)
-    sentences = (training_sentence(summary), validation_sentence(summary), precision_sentence(summary))
+    measured = (validation_sentence(summary), fold_sentence(summary), fold_warning(summary))
+    sentences = (training_sentence(summary), *measured, precision_sentence(summary))
     told = [line for line in sentences if line]
     return [
         Finding("What came out", [verdict(summary), *difference_sentences(summary), *told]),

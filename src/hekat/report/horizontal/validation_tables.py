@@ -1,4 +1,4 @@
-"""What validation on held-out rows said: every model at the end, and the run's own round by round."""
+"""What validation said: on held-out rows every model at the end and the run's own round by round, and on folds."""
 
 from __future__ import annotations
 
@@ -99,6 +99,71 @@ def validation_sentence(summary: Mapping[str, Any]) -> str | None:
     if best < final:
         text += f"; least, {format_metric(name, best)}, it was at the start of round {number}"
     return text + "."
+
+
+def fold_brief(summary: Mapping[str, Any]) -> Table | None:
+    """Mean and deviation over the folds under short heads; None where the job had none."""
+    found = summary.get("cross_validation")
+    names = fold_names(summary)
+    if not found or not names:
+        return None
+    rows = (
+        (f"mean of {len(found['folds'])} folds", *(_cell(found["mean"], name) for name in names)),
+        ("± over the folds", *(_cell(found["deviation"], name) for name in names)),
+    )
+    note = "Each row was measured once, by a model that was not trained on it; the run's model is trained on all rows."
+    return Table("", ("", *(describe_metric(name).title for name in names)), rows, note)
+
+
+def fold_names(summary: Mapping[str, Any]) -> list[str]:
+    """The metrics that were measured on all folds, best known first."""
+    return [name for name in METRIC_ORDER if name in summary.get("cross_validation", {}).get("mean", {})]
+
+
+def fold_table(summary: Mapping[str, Any]) -> Table | None:
+    """Every fold's model on the rows of the fold, then mean and deviation; None where the job had no folds."""
+    found, names = summary.get("cross_validation"), fold_names(summary)
+    if not found:
+        return None
+    rows = [
+        (f"fold {number}", format_count(one["rows"]), format_count(one["rounds"]), *_cells(one, names))
+        for number, one in enumerate(found["folds"], 1)
+    ]
+    rows += [
+        (label, "", "", *(_cell(found[key], name) for name in names))
+        for label, key in (("mean", "mean"), ("± over the folds", "deviation"))
+    ]
+    note = (
+        "Each model was trained without its fold, all parties together, and measured on it. ±: the standard deviation "
+        "over the folds, by their number less one."
+    )
+    if "auc" in names:
+        note += " AUC from counts in bins: ± beside it is how far it can be off at most."
+    return Table("Cross-validation", ("", "rows", "rounds", *map(metric_title, names)), tuple(rows), note)
+
+
+def fold_sentence(summary: Mapping[str, Any]) -> str | None:
+    """Mean and deviation of each metric over the folds; None where the job had none."""
+    found, names = summary.get("cross_validation"), fold_names(summary)
+    if not found or not names:
+        return None
+    items = [
+        f"{describe_metric(name).title} {_cell(found['mean'], name)} ± {_cell(found['deviation'], name)}"
+        for name in names
+    ]
+    return f"Over {len(found['folds'])} folds, each measured by a model trained without it: {', '.join(items)}."
+
+
+def fold_warning(summary: Mapping[str, Any]) -> str | None:
+    """That models of folds came to the last round before their loss settled; None otherwise."""
+    found = summary.get("cross_validation")
+    if not found or not found["unsettled"]:
+        return None
+    count = found["unsettled"]
+    return (
+        f"{format_count(count)} of the {len(found['folds'])} models of folds came to the last round, so that their "
+        "metrics can be worse than the metrics of models that settle: raise training.rounds."
+    )
 
 
 def _cells(metrics: Mapping[str, float], names: list[str]) -> list[str]:

@@ -30,7 +30,7 @@ from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_cou
 from hekat.protocol.horizontal.training.loop import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
-from hekat.protocol.horizontal.training.validation import hold_out
+from hekat.protocol.horizontal.training.validation import check_rows_to_split
 from hekat.run.horizontal.trained_model import check_can_export
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.scheme.paillier import KeyPair
@@ -128,7 +128,7 @@ def load_inputs(
     test_table = None if test_source is None else _check_test_table(loaded[_TEST], tables)
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
-        hold_out(table, settings)
+        check_rows_to_split(table, settings)
     model_caveats = _check_models(settings, site, tables)
     has_moments = settings.training.standardise or "mean" in settings.fills
     for table in tables.values():

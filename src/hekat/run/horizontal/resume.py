@@ -112,4 +112,4 @@ def resume_role(stopped: Stopped, inputs: HorizontalInputs, channel: Channel) ->
 
 
 def _point_of(state: TrainingState) -> ResumePoint:
-    return ResumePoint(state.rounds_done, state.finished, state.validation.final is not None)
+    return ResumePoint(state.rounds_done, state.finished, state.validation.final is not None, len(state.folds))

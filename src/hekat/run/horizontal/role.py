@@ -43,6 +43,9 @@ class RoleObserver:
     def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
         """A round has ended; `metrics` are the model's on the common test set."""
 
+    def note_fold(self, done: int, metrics: dict[str, float]) -> None:
+        """So many folds are done, the last with these metrics; none where they begin, or go on."""
+
     def save(self, state: TrainingState) -> str:
         """Keep the state that all parties share; returns what is safe by now, in words, "" for nothing."""
         return ""
@@ -143,6 +146,7 @@ class HorizontalRole:
             losses=tuple(state.losses),
             metrics=metrics[-1] if metrics else self._context.evaluate(state),
             validation=dict(state.validation.final or {}),
+            folds=tuple(state.folds),
             parameter_count=int(sum(np.asarray(values).size for values in state.parameters.values())),
             largest_weight=self._largest_weight(state),
         )
@@ -173,6 +177,7 @@ class HorizontalRole:
                 context.job.timeout_s,
                 rounds_finished=point.finished,
                 is_validated=point.validated,
+                folds_done=point.folds,
             )
             run_aggregator(channel, settings, run)
             return None
@@ -190,7 +195,7 @@ class HorizontalRole:
         state = self._context.resume_from
         if state is None:
             return self._context.resume_point or ResumePoint(0)
-        return ResumePoint(state.rounds_done, state.finished, state.validation.final is not None)
+        return ResumePoint(state.rounds_done, state.finished, state.validation.final is not None, len(state.folds))
 
     @property
     def _aggregator_timeout_s(self) -> float:
@@ -207,6 +212,7 @@ class HorizontalRole:
             resume_from=None if context.resume_from is None else context.resume_from.copy(),
             save_own=lambda own: context.observer.save_own(context.role, own),
             own=context.own_state,
+            on_fold=context.observer.note_fold,
             on_compared=self._note_missing,
             on_columns=self._note_columns,
             model=None if made is None else made.model,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from hekat.errors import ModelsDifferError, PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
@@ -15,7 +15,7 @@ from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
 from hekat.run.horizontal.resume import Stopped, resume_role
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
-from hekat.run.horizontal.rounds import describe_round, write_round
+from hekat.run.horizontal.rounds import describe_round, say_checkpoint, tell_fold, write_round
 from hekat.run.horizontal.trained_model import save_trained_model
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
@@ -49,12 +49,15 @@ class FolderObserver(RoleObserver):
         write_round(self._folder.events, phase, record, metrics)
         self._progress.advance(phase, describe_round(record))
 
+    def note_fold(self, done: int, metrics: dict[str, float]) -> None:
+        tell_fold(self._folder.events, self._progress, self._job.settings, done, metrics)
+
     def save(self, state: TrainingState) -> str:
         if state.sums_done > self._sums_saved:
             keep_earlier(self._folder.path / CHECKPOINT_FILE)
             save_state(self._folder.path / CHECKPOINT_FILE, self._job, state, self._releases)
             self._sums_saved = state.sums_done
-            self.saved = f"checkpoint of round {state.rounds_done}"
+            self.saved = say_checkpoint(state)
         return self.saved
 
     def save_own(self, role: str, own: OwnState) -> None:
@@ -106,8 +109,11 @@ def run_horizontal_role(
                     model_caveats=inputs.model_caveats,
                 )
             )
+            # What the role raised is to be told, and not that its figures are missing.
+            quiet: AbstractContextManager[None] = suppress(Exception)
             try:
                 state = played.play(place.channel)
+                quiet = nullcontext()
             except PartyStoppedError as error:
                 if says_models_differ(error):
                     left = set_checkpoints_aside(folder.path, job, error)
@@ -120,7 +126,7 @@ def run_horizontal_role(
             except BaseException as error:
                 raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__
             finally:
-                with suppress(Exception):  # what the role raised is to be told, and not that its figures are missing
+                with quiet:
                     folder.write_result(played.result, PROTOCOL)
         if state is not None:
             names = inputs.tables[role].feature_names

@@ -1,11 +1,16 @@
-"""A round of training, for the event log and the terminal."""
+"""A round of training, and a fold of a cross-validation, for the event log and the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.run.progress import Progress
 from hekat.state import EventLog
+
+FOLDS_PHASE = "cross-validation"
+_SHOWN = (("accuracy", "accuracy"), ("rmse", "RMSE"))
 
 
 def write_round(events: EventLog, phase: str, record: RoundRecord, metrics: Mapping[str, float]) -> None:
@@ -27,3 +32,22 @@ def describe_round(record: RoundRecord) -> str:
     found = record.validation
     shown = next((f", held out {found[name]:.4f}" for name in ("log_loss", "rmse") if name in found), "")
     return f"loss {record.loss:.4f}{shown}"
+
+
+def tell_fold(
+    events: EventLog, progress: Progress, settings: HorizontalSettings, done: int, metrics: Mapping[str, float]
+) -> None:
+    """Tell log and terminal of a fold; without metrics that folds begin, or go on. Raises StateError."""
+    if not metrics:
+        progress.begin(FOLDS_PHASE, settings.validation.folds - done)
+        return
+    events.write("fold", fold=done, metrics=metrics)
+    shown = next((f"{title} {metrics[name]:.4f}" for name, title in _SHOWN if name in metrics), "")
+    progress.advance(FOLDS_PHASE, f"fold {done}, {shown}")
+
+
+def say_checkpoint(state: TrainingState) -> str:
+    """What a checkpoint of this state is of, in words."""
+    count = len(state.folds)
+    folds = f" and {count} {'fold' if count == 1 else 'folds'}" if count else ""
+    return f"checkpoint of round {state.rounds_done}{folds}"

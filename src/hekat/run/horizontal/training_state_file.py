@@ -18,7 +18,7 @@ from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
 from hekat.protocol.horizontal.training.validation import ValidationState
 from hekat.run.horizontal.check_resumable import FILL, LAST_ROUND, ROW_COUNT, VALIDATION_EDGES, check_resumable
-from hekat.run.horizontal.validation_history import read_history, write_history
+from hekat.run.horizontal.validation_history import read_folds, read_history, write_history
 from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
 from hekat.state.file_format import this_release
 
@@ -135,6 +135,7 @@ def _state_of(checkpoint: Checkpoint) -> TrainingState:
         row_count=int(np.asarray(codec_state.get(ROW_COUNT, 0))),
         last_rounds={party: int(np.asarray(number)) for party, number in _under(LAST_ROUND, codec_state).items()},
         validation=ValidationState(by_round, edges, final),
+        folds=read_folds(checkpoint.metrics_history),
     )
 
 

@@ -53,6 +53,7 @@ def list_caveats(
     caveats += _what_sums_tell_of_columns(run)
     caveats += _what_metrics_are_of(test_table)
     caveats += _what_validation_tells(run)
+    caveats += _what_folds_tell(run)
     caveats += _what_was_compared(run, compares_plain=compares_plain, compares_bits=compares_bits)
     if run.resumed_after is not None:
         caveats.append(
@@ -148,6 +149,26 @@ def _what_validation_tells(run: FinishedRun) -> Iterator[str]:
         yield (
             f"fewer than {FEW_ROWS_PER_PARTY} held-out rows a party: such sums tell something of single rows, and are "
             "a rough measure of the model"
+        )
+
+
+def _what_folds_tell(run: FinishedRun) -> Iterator[str]:
+    settings, folds = run.settings, run.settings.validation.folds
+    if not folds:
+        return
+    scored = scored_classes(settings)
+    yield (
+        f"each party's rows were cut into {folds} folds, and {folds} models more were trained, each without one fold: "
+        "from the sums of all parties everybody learns these models too, and what all parties' rows of a fold add to a "
+        "sum; of each fold the loss"
+        + (", how many rows are right" if settings.classes else ", the mean and the spread of labels")
+        + (", and how many rows of each class lie in each bin of scores" if scored else "")
+    )
+    least = min((result.table.rows // folds for result in run.results.values() if result.table), default=None)
+    if least is not None and least < FEW_ROWS_PER_PARTY:
+        yield (
+            f"a fold has fewer than {FEW_ROWS_PER_PARTY} rows of a party: parties that work together against it learn "
+            "sums over so few rows"
         )
 
 

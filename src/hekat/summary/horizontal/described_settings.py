@@ -79,9 +79,11 @@ def security_of(parameters: LatticeParameters) -> str:
 
 def _describe_validation(settings: HorizontalSettings) -> dict[str, Any]:
     validation = settings.validation
-    if not validation.hold_out:
+    if not validation.is_on:
         return {}
     bins = {"score_bins": validation.bins} if scored_classes(settings) else {}
+    if validation.folds:
+        return {"folds": validation.folds, **bins}
     return {"hold_out": validation.hold_out, "validate_every": validation.every, **bins}
 
 

@@ -74,6 +74,8 @@ class TrainedFacts:
     metrics: dict[str, float]
     validation: dict[str, float]
     parameter_count: int
+    folds: tuple[dict[str, float], ...] = ()
+    """By fold: metrics of its model on the rows of the fold, over all parties, and its "rounds"."""
     largest_weight: float | None = None
     """Of a classification on standardised columns, by a model of Hekat's own: None for any other."""
 

@@ -17,6 +17,7 @@ from hekat.summary.convergence import Convergence, describe_convergence
 from hekat.summary.horizontal.aggregator_view import AggregatorView
 from hekat.summary.horizontal.caveats import list_caveats
 from hekat.summary.horizontal.clip_history import clip_history
+from hekat.summary.horizontal.cross_validation import describe_folds
 from hekat.summary.horizontal.described_settings import describe_settings
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
 from hekat.summary.horizontal.role_result import RoleResult, TableFacts
@@ -54,6 +55,7 @@ def summarise(
     """
     settings = job.settings
     finished = [run for run in (plain, main) if run is not None]
+    folds = describe_folds(settings, main.trained.folds)
     return {
         **facts_of_run(run_id, job.name, job.digest, played),
         "settings": describe_settings(settings, main.members),
@@ -67,6 +69,7 @@ def summarise(
         "compared_bits": _compared_bits(plain, main, compared),
         "rounds": {run.name: _rounds(run) for run in finished},
         "convergence": _convergence(main),
+        **({} if folds is None else {"cross_validation": folds}),
         **_times(plain, main),
         "bytes": _bytes(main),
         "packing": None if main.packing is None else asdict(main.packing),

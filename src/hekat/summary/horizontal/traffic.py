@@ -10,12 +10,12 @@ from hekat.protocol.role_session import RoleSession
 # What the messages of a step, or of a group of steps (`group_of`, `group_over_rounds`), are for, by its name; the
 # first that fits. What fits none begins or ends a session.
 _KINDS = (
-    ("bounds", re.compile(r"round-\d+/(?:exponents(?:/|$)|range$|clip$)")),
-    ("agreement", re.compile(r"round-\d+/(?:end|agreed)$")),
-    ("sums", re.compile(r"round-\d+/")),
+    ("bounds", re.compile(r"(?:fold-\d+/)?round-\d+/(?:exponents(?:/|$)|range$|clip$)")),
+    ("agreement", re.compile(r"(?:fold-\d+/)?round-\d+/(?:end|agreed)$")),
+    ("sums", re.compile(r"(?:fold-\d+/)?round-\d+/")),
     ("fill", re.compile(r"fill/")),
     ("standardise", re.compile(r"standardise/")),
-    ("validation", re.compile(r"validation/")),
+    ("validation", re.compile(r"(?:fold-\d+/)?validation/")),
 )
 _OTHERS = "session"
 

@@ -82,6 +82,11 @@ class LineSearchStep:
             "settled": np.array(0.0),
         }
 
+    def begin_again(self, state: OptimiserState, *, penalty: float) -> OptimiserState:
+        """The state before the first round of another training with the same units and first curvature."""
+        kept = {"scale": state["scale"], "inverse": state["inverse"], "penalty": np.array(penalty)}
+        return {name: kept.get(name, np.zeros_like(values)) for name, values in state.items()}
+
     def to_units(self, gradient: Tensors, state: OptimiserState) -> Tensors:
         """A party's gradient in the units in which it is sent: so columns of any size have bits enough."""
         return unflatten(flatten({name: gradient[name] for name in self._names}) / state["scale"], self._like)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -26,13 +27,20 @@ from hekat.protocol.horizontal.training.clipping import (
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
 from hekat.protocol.horizontal.training.fills import agree_on_fills
 from hekat.protocol.horizontal.training.gram import sum_curvature
-from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, has_settled
+from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, has_settled, penalty_of
 from hekat.protocol.horizontal.training.local_training import local_update
 from hekat.protocol.horizontal.training.make_step import curvature_factor, make_step
 from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
 from hekat.protocol.horizontal.training.standardise import ColumnFindings, Standardiser, fit_standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
-from hekat.protocol.horizontal.training.validation import Validation, ValidationState, hold_out
+from hekat.protocol.horizontal.training.validation import (
+    Validation,
+    ValidationState,
+    fold_group,
+    fold_step,
+    hold_out,
+    split_fold,
+)
 from hekat.protocol.secure_sum.aggregation import (
     Aggregate,
     Aggregation,
@@ -58,6 +66,7 @@ class RoundRecord:
     clipped_count: int
     value_count: int
     bounds: dict[str, float]
+    """By tensor; empty where nothing is clipped."""
     row_count: int
     party_count: int
     validation: dict[str, float] = field(default_factory=dict)
@@ -87,11 +96,13 @@ class TrainingState:
     row_count: int = 0
     last_rounds: dict[str, int] = field(default_factory=dict)
     validation: ValidationState = field(default_factory=ValidationState)
+    folds: list[dict[str, float]] = field(default_factory=list)
+    """By fold that is done: metrics of its model on the rows of the fold, over all parties, and its "rounds"."""
 
     @property
     def sums_done(self) -> int:
-        """The progress of training: the rounds, and the validation after the last one."""
-        return self.rounds_done + (self.validation.final is not None)
+        """The progress of training: the rounds, the validation after the last one, and the folds."""
+        return self.rounds_done + (self.validation.final is not None) + len(self.folds)
 
     def copy(self) -> TrainingState:
         """The same state with arrays of its own: every party changes its parameters by itself."""
@@ -107,6 +118,7 @@ class TrainingState:
             row_count=self.row_count,
             last_rounds=dict(self.last_rounds),
             validation=self.validation.copy(),
+            folds=[dict(metrics) for metrics in self.folds],
         )
 
 
@@ -114,6 +126,7 @@ class TrainingState:
 class LocalRun:
     """What a training loop needs besides settings and data; the callbacks never see another party's values.
 
+    `on_fold` gets how many folds of a cross-validation are done, and the metrics of the last; none as they begin.
     `on_compared` gets the parties with which the final model could not be compared; `on_columns` what the sums of
     standardising tell of columns.
     `save_own` receives what this party alone carries on, once the round's sum holds its update and before this party
@@ -126,6 +139,7 @@ class LocalRun:
     save: Callable[[TrainingState], None]
     resume_from: TrainingState | None = None
     save_own: Callable[[OwnState], None] = lambda own: None
+    on_fold: Callable[[int, dict[str, float]], None] = lambda done, metrics: None
     on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
     on_columns: Callable[[ColumnFindings], None] = lambda found: None
     own: OwnState | None = None
@@ -155,33 +169,47 @@ def train(
     1. agree on what fills empty cells, on the standardiser, and for `lbfgs` on the first curvature (once);
     2. each round: the local update, clipped and averaged over the parties, one server step;
     3. compare model digests and agree whether to stop;
-    4. where rows are held out, validate the model that training ends with;
+    4. where rows are held out, validate the model that training ends with; where the job has folds, train a model
+       without each of them in the same way, and validate it on the fold;
     5. compare the final model, party by party.
     """
-    trainer = _Trainer(aggregation, table, settings, run, party)
-    while trainer.state.rounds_done < settings.training.round_count and not trainer.state.finished:
-        trainer.play_round()
+    if table.labels is None:
+        raise InputError(
+            f"party {party} has no labels",
+            expected="a label for every row",
+            got="a table without labels",
+            cure="name the label column in the party's site file",
+        )
+    trainer = _Trainer(aggregation, *hold_out(table, settings), settings, run, party)
+    trainer.play_rounds()
     trainer.validate_at_end()
+    if len(trainer.state.folds) < settings.validation.folds:
+        trainer.cross_validate(table)
     trainer.compare_at_end()
     return trainer.state
 
 
 class _Trainer:
-    """One party's loop: its constant parts, and the state that changes."""
+    """One party's loop over the rows of `table`: its constant parts, and the state that changes.
+
+    `fold` is the number of the fold whose rows `held_out` are; 0 for the model that the run is for. Models of folds are
+    not kept: their trainings begin anew after a stop.
+    """
 
     def __init__(
-        self, aggregation: Aggregation, table: Table, settings: HorizontalSettings, run: LocalRun, party: str
+        self,
+        aggregation: Aggregation,
+        table: Table,
+        held_out: Table | None,
+        settings: HorizontalSettings,
+        run: LocalRun,
+        party: str,
+        *,
+        fold: int = 0,
     ) -> None:
-        if table.labels is None:
-            raise InputError(
-                f"party {party} has no labels",
-                expected="a label for every row",
-                got="a table without labels",
-                cure="name the label column in the party's site file",
-            )
-        self._aggregation, self._settings, self._run, self._party = aggregation, settings, run, party
-        table, held_out = hold_out(table, settings)
         assert table.labels is not None
+        self._aggregation, self._settings, self._run, self._party = aggregation, settings, run, party
+        self._fold = fold
         self._labels = table.labels
         self._model = run.model_for(settings, table.features.shape[1])
         self._trained = TrainedTensors.of(self._model, settings.model.parameters)
@@ -234,11 +262,16 @@ class _Trainer:
         penalty = 1.0 / curvature.row_count if settings.penalty_is_by_rows else 0.0
         return step.init_state(curvature, penalty=penalty, own_penalty=settings.model.own_l2)
 
-    def play_round(self) -> None:
+    def play_rounds(self) -> None:
+        """Rounds up to the last one or to the stop rule."""
+        while self.state.rounds_done < self._settings.training.round_count and not self.state.finished:
+            self._play_round()
+
+    def _play_round(self) -> None:
         """One round, from the local update to the agreement on the model."""
         settings, state = self._settings, self.state
         number = state.rounds_done + 1
-        step = f"round-{number}"
+        step = f"{fold_group(self._fold)}/round-{number}" if self._fold else f"round-{number}"
         takes_part = self._aggregation.takes_part(step)
         work = self._work_locally(number) if takes_part else self._nothing_of_its_own()
         update, weight = work.update, work.weight
@@ -247,7 +280,7 @@ class _Trainer:
         bounds = self._policy.bounds_for(self._aggregation, step, scaled)
         counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
         counters.append(_loss_counter(work.loss, weight, settings.weight_max))
-        counters += self._validation.counters_for(number, state.parameters)
+        counters += [] if self._fold else self._validation.counters_for(number, state.parameters)
         request = SumRequest(step, update, bounds, weight, counters)
         aggregate = self._aggregation.weighted_mean(request)
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
@@ -275,7 +308,7 @@ class _Trainer:
             loss=state.losses[-1],
             clipped_count=clipped_count,
             value_count=sum(sizes.values()),
-            bounds=bounds,
+            bounds={name: bound for name, bound in bounds.items() if math.isfinite(bound)},
             row_count=aggregate.weight_sum,
             party_count=aggregate.party_count,
             validation=validation,
@@ -289,6 +322,47 @@ class _Trainer:
         if self._settings.validation.hold_out and self.state.validation.final is None:
             self._validation.finish(self._aggregation, self.state.parameters)
             self._run.save(self.state)
+
+    def cross_validate(self, table: Table) -> None:
+        """Train a model without each fold of `table`, and measure it there; columns stay as all rows have them."""
+        run, state = self._run, self.state
+        run.on_fold(len(state.folds), {})
+        for fold in range(len(state.folds) + 1, self._settings.validation.folds + 1):
+            alike = LocalRun(
+                run.stopwatch,
+                on_round=lambda record, state: None,
+                save=lambda state: None,
+                resume_from=self._state_of_fold(),
+                digest_key=run.digest_key,
+                model=run.model,
+                model_code=run.model_code,
+            )
+            rows = split_fold(table, fold, self._settings)
+            trainer = _Trainer(self._aggregation, *rows, self._settings, alike, self._party, fold=fold)
+            trainer._trail = self._trail
+            trainer.play_rounds()
+            trainer._validation.finish(self._aggregation, trainer.state.parameters, fold_step(fold))
+            found = trainer.state.validation
+            state.folds.append({**(found.final or {}), "rounds": trainer.state.rounds_done})
+            # The next fold's scores are counted in bins that follow the last one's.
+            state.validation.edges = found.edges
+            run.save(state)
+            run.on_fold(fold, dict(state.folds[-1]))
+
+    def _state_of_fold(self) -> TrainingState:
+        """What the training of a fold begins with: all but the standardiser and the first curvature as new."""
+        settings, state, folds = self._settings, self.state, self._settings.validation.folds
+        parameters = self._model.init(settings.model.seed)
+        if isinstance(self._step, LineSearchStep):
+            penalty = penalty_of(state.optimiser_state)
+            # A penalty by rows is by the rows of all folds but one.
+            penalty *= folds / (folds - 1) if settings.penalty_is_by_rows else 1.0
+            first = self._step.begin_again(state.optimiser_state, penalty=penalty)
+        else:
+            first = self._step.init_state(parameters)
+        control = {name: np.zeros_like(values) for name, values in state.control.items()}
+        edges = ValidationState(edges=state.validation.edges.copy())
+        return TrainingState(parameters, first, state.standardiser, control=control, validation=edges)
 
     def compare_at_end(self) -> None:
         """Compare the final model, and the totals of all sums before it, with every other party."""
@@ -351,7 +425,9 @@ class _Trainer:
                 state.parameters, aggregate.mean, state.optimiser_state
             )
             if state.control:
-                state.control = move_shared(state.control, aggregate.mean, aggregate.weight_sum / state.row_count)
+                # Every party is in every sum of a fold.
+                rows = state.row_count or aggregate.weight_sum
+                state.control = move_shared(state.control, aggregate.mean, aggregate.weight_sum / rows)
         return loss
 
 
@@ -385,6 +461,7 @@ def encode_totals(state: TrainingState) -> bytes:
         "validation": {str(number): metrics for number, metrics in validation.by_round.items()},
         "final": validation.final,
         "edges": validation.edges.tolist(),
+        **({"folds": state.folds} if state.folds else {}),
     }
     return json.dumps(totals, sort_keys=True).encode()
 

@@ -1,7 +1,7 @@
 """Validation without a common test set: every party holds rows out, and sums over all of them travel as counters.
 
 Counters of the model at a round's start ride in the sum of that round's update; after the last round one sum more,
-`validation/final`, validates the final model.
+`validation/final`, validates the final model. A fold's model is measured once, by one sum at the end of its training.
 
 Sums whose differences would tell a party's labels are taken only once, over all parties that are left, in that final
 sum: a regression's sum of labels and of their squares always, and the classes' scores where a round's parties are only
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hekat.data import Table, hold_out_rows
+from hekat.data import Table, fold_rows, hold_out_rows
 from hekat.model import Model
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.score_bins import cut_anew, first_edges
@@ -40,6 +40,16 @@ from hekat.protocol.stopwatch import Stopwatch
 
 FINAL_STEP = "validation/final"
 """The sum after the last round; the aggregator serves it by this name."""
+
+
+def fold_group(fold: int) -> str:
+    """The group of all sums of a fold: one set of parties is in all of them."""
+    return f"fold-{fold}"
+
+
+def fold_step(fold: int) -> str:
+    """The sum that measures a fold's model on the rows of the fold."""
+    return f"{fold_group(fold)}/validation"
 
 
 @dataclass
@@ -71,10 +81,24 @@ def hold_out(table: Table, settings: HorizontalSettings) -> tuple[Table, Table |
     return hold_out_rows(table, settings.validation.hold_out, settings.training.seed)
 
 
+def split_fold(table: Table, fold: int, settings: HorizontalSettings) -> tuple[Table, Table]:
+    """(rows to train the fold's model on, rows of the fold), by the seed of training. Raises InputError."""
+    return fold_rows(table, fold, settings.validation.folds, settings.training.seed)
+
+
+def check_rows_to_split(table: Table, settings: HorizontalSettings) -> None:
+    """Raise InputError where rows cannot be held out, or cut into folds and measured, as the job says."""
+    hold_out(table, settings)
+    if settings.validation.folds:
+        split_fold(table, 1, settings)
+        if settings.classes is None and table.labels is not None:
+            count_labels(table.labels, settings.weight_max)
+
+
 def scored_classes(settings: HorizontalSettings) -> tuple[int, ...]:
     """The classes whose scores are counted: the second of two, or each of more against the rest; none without AUC."""
     validation = settings.validation
-    if settings.classes is None or not (validation.hold_out and validation.counts_scores):
+    if settings.classes is None or not (validation.is_on and validation.counts_scores):
         return ()
     return (1,) if len(settings.classes) == 2 else tuple(range(len(settings.classes)))
 
@@ -122,10 +146,10 @@ class Validation:
         self._state.by_round[number] = self._read(sums, final=False)
         return dict(self._state.by_round[number])
 
-    def finish(self, aggregation: Aggregation, parameters: Tensors) -> None:
+    def finish(self, aggregation: Aggregation, parameters: Tensors, step: str = FINAL_STEP) -> None:
         """Validate the model that training ended with, in a sum of its own, once; a regression learns "r2" as well."""
         if self._rows is not None and self._state.final is None:
-            sums = sum_counters(aggregation, FINAL_STEP, self._count(parameters, final=True))
+            sums = sum_counters(aggregation, step, self._count(parameters, final=True))
             self._state.final = self._read(sums, final=True)
 
     def _count(self, parameters: Tensors, *, final: bool) -> list[Counter]:
