@@ -153,6 +153,10 @@ CASES: Mapping[str, Case] = {
     "max_rounds: split over comparisons": Case(
         horizontal("[compare]\nbits = [8, 10]"), "max_rounds = 8", "max_rounds = 9"
     ),
+    "max_rounds: split over folds": Case(horizontal("[validation]\nfolds = 2"), "max_rounds = 8", "max_rounds = 9"),
+    "max_validation_bins: of folds": Case(
+        horizontal("[validation]\nfolds = 2\nbins = 128"), "max_validation_bins = 127", "max_validation_bins = 128"
+    ),
     "max_rounds: split over a comparison in the clear": Case(
         horizontal("[compare]\nplain = true\nbits = [8]"), f"{PLAIN}\nmax_rounds = 8", f"{PLAIN}\nmax_rounds = 9"
     ),

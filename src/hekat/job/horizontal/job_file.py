@@ -48,8 +48,10 @@ class Job:
 
     @property
     def training_count(self) -> int:
-        """How often all parties train together: once, and again for each comparison with other bits or in the clear."""
-        return 1 + len(self.compare_bits) + (self.compare_plain and self.settings.protection != "none")
+        """How often all parties train together: once, for each fold of a cross-validation, and for each comparison with
+        other bits or in the clear."""
+        compared = len(self.compare_bits) + (self.compare_plain and self.settings.protection != "none")
+        return 1 + self.settings.validation.folds + compared
 
 
 def load_job(path: Path) -> Job:

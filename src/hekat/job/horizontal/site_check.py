@@ -26,7 +26,9 @@ from hekat.job.policy.shared_checks import (
 )
 from hekat.job.site_file import Site
 
-_CURE_OF_ROUNDS = "lower training.rounds in the job, or compare fewer trainings (compare.bits, compare.plain)"
+_CURE_OF_ROUNDS = (
+    "lower training.rounds in the job, or train less often (validation.folds, compare.bits, compare.plain)"
+)
 
 
 def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None) -> None:
@@ -58,7 +60,7 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
         ),
         PolicyCheck(
             "policy.max_rounds",
-            f"{rounds} rounds" + (", with comparisons" if job.training_count > 1 else ""),
+            f"{rounds} rounds" + (", of all trainings" if job.training_count > 1 else ""),
             "no limit" if policy.max_rounds is None else str(policy.max_rounds),
             lambda: check_rounds(policy, rounds, _CURE_OF_ROUNDS),
         ),
