@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hekat.data import Table
+from hekat.protocol.horizontal.categories.agree_on_categories import agree_on_categories
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, train
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
@@ -43,6 +44,8 @@ class RoundSums:
 def rehearse_sums(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundSums:
     """The form of every sum of a run with these settings, as the first party's own table makes it."""
     recorder = SumRecorder(settings.codec.value_bits, clips=settings.protection != "none")
+    if settings.found:
+        agree_on_categories(recorder, inputs.job.vocabulary, settings.found, seed=b"")
     _train_two_rounds(inputs, settings, settings.leader, recorder, Stopwatch())
     return _sort_sums(recorder.sums)
 

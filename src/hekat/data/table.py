@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.data.columns.found import OpenCategories
 from hekat.data.columns.specs import ColumnSpec
 from hekat.data.features import Features, checked_features, is_dense, read_only
 from hekat.data.ids import Ids, make_ids
@@ -45,6 +46,7 @@ class Table:
         rows_digest: The digest of the rows as their source gave them, where it was asked for.
         open_fills: Columns whose empty cells the rows of all parties fill.
         settled: Descriptions of columns whose categories were found in this table.
+        open_categories: What the table is encoded from again, once all parties found categories together.
 
     Raises:
         InputError: Something is no number, sizes do not agree, or ids repeat.
@@ -66,6 +68,7 @@ class Table:
     rows_digest: bytes | None = None
     open_fills: tuple[OpenFill, ...] = ()
     settled: tuple[ColumnSpec, ...] = ()
+    open_categories: OpenCategories | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", checked_features(self.features, self.name))
@@ -149,4 +152,5 @@ class Table:
             labels=None if self.labels is None else self.labels[rows],
             ids=None if self.ids is None else self.ids.take(rows),
             rows_digest=None,
+            open_categories=None,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
@@ -73,6 +74,7 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
         "; ".join(
             [
                 "updates of every round",
+                *(["the categories of columns, which all parties then know"] if settings.found else []),
                 *(["means and spreads of columns"] if training.standardise else []),
                 *(f"{_FILL_SUMS[rule]} of columns with empty cells" for rule in settings.fills),
                 *(["once the mean products of every two columns"] if _may_sum_gram(settings) else []),
@@ -119,6 +121,9 @@ def _of_sums(settings: SumSettings) -> Iterator[Term]:
 def _of_horizontal_job(job: Job) -> Iterator[Term]:
     if job.columns.specs:
         yield "columns described", ", ".join(spec.name for spec in job.columns.specs)
+    for spec in (spec for spec in job.columns.specs if spec.found):
+        rows = spec.min_rows or LEAST_ROWS_OF_FOUND
+        yield f"shown of {spec.name}", f"every text that {rows} {'row' if rows == 1 else 'rows or more'} of a site hold"
     compared = [name for name, wanted in (("alone", job.compare_alone), ("plain", job.compare_plain)) if wanted]
     compared += [f"{bits} bits" for bits in job.compare_bits]
     if compared:

@@ -92,6 +92,7 @@ def read_columns(section: Section) -> ColumnSpecs:
         values: dict[str, Any] = {
             "categories": () if listed in (None, FOUND) else listed,
             "found": listed == FOUND,
+            "min_rows": column.take_optional("min_rows", int),
             "other": column.take("other", bool, False),
             "fill": column.take_optional_text_or_number("fill"),
             "missing": column.take_optional("missing", str),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hekat.cli.main import build_parser, main
+from hekat.data import ColumnSpec
 from hekat.job.horizontal.job_file import load_job
 from hekat.job.site_file import load_site
 
@@ -256,10 +257,31 @@ def test_a_wide_table_is_not_shown_whole(tmp_path, capsys) -> None:
     assert "pixel_20" not in told
 
 
+def test_of_one_party_s_table_the_parties_find_the_categories(tmp_path, capsys) -> None:
+    """The job then shows nobody a text of it; a column of too many, or of too few rows of each, is written out."""
+    rows = [
+        f"kind {n % 4},town {n % 120 if n < 200 else n % 2},{n % 11},{'yes' if n % 3 else 'no'}" for n in range(600)
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["kind,town,x,ill", *rows]))
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv")) == 0
+    told = capsys.readouterr().out
+    assert "to find     categories of kind: by all parties together, who then know each text that" in told
+    text = (tmp_path / "trial" / "job.toml").read_text()
+    assert "kind 1" not in text
+    columns = load_job(tmp_path / "trial" / "job.toml").columns
+    assert columns.find("kind") == ColumnSpec("kind", found=True, other=True)
+    assert columns.find("town").categories == ("town 0", "town 1")
+    (tmp_path / "b.csv").write_text(
+        "\n".join(["kind,ill", *(f"kind {n % 3},{'yes' if n % 2 else 'no'}" for n in range(9))])
+    )
+    assert init(tmp_path / "small", "--from", str(tmp_path / "b.csv")) == 0
+    assert load_job(tmp_path / "small" / "job.toml").columns.find("kind").categories == ("kind 0", "kind 1", "kind 2")
+
+
 def test_a_long_vocabulary_stands_in_lines_that_can_be_read(tmp_path, capsys) -> None:
     rows = [f"category number {n % 40},{n % 11},{'yes' if n % 3 else 'no'}" for n in range(400)]
     (tmp_path / "a.csv").write_text("\n".join(["kind,x,ill", *rows]))
-    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv")) == 0
+    assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv"), "--split") == 0
     text = (tmp_path / "trial" / "job.toml").read_text()
     assert max(map(len, text[text.index("[columns.kind]") :].splitlines())) <= 120
     assert len(load_job(tmp_path / "trial" / "job.toml").columns.find("kind").categories) == 40

@@ -40,6 +40,7 @@ ATTACKS = {
     "max_value_bits": ("max_value_bits = 8", "", ""),
     "max_value_bits in a comparison": ("max_value_bits = 16", "[compare]\nbits = [20]\n", ""),
     "max_validation_bins": ("max_validation_bins = 16", "[validation]\nhold_out = 0.3\n", ""),
+    "min_category_rows": ("", '[columns.age]\ncategories = "found"\nmin_rows = 4\n', ""),
     "protections": ('protections = ["paillier"]', "", ""),
     "protections of a comparison": ('protections = ["lattice"]', "[compare]\nplain = true\n", ""),
     "openings": ("openings = []", "", ""),

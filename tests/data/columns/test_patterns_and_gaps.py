@@ -239,12 +239,15 @@ def test_a_column_with_too_many_texts_has_no_categories_to_find(tmp_path: Path) 
     ("arguments", "message"),
     [
         ({"categories": ("x",)}, "categories refused; expected 'found' alone"),
-        ({"other": True}, "categories refused; expected 'found' alone"),
+        ({"name": "a*", "other": True}, "categories refused; expected 'found' alone"),
         ({"fill": "x"}, "fill refused; expected 'most_frequent'"),
-        ({"unknown": "category"}, "unknown refused"),
+        ({"name": "a*", "unknown": "category"}, "unknown refused"),
+        ({"min_rows": 0}, "min_rows refused"),
+        ({"min_rows": True}, "min_rows refused"),
+        ({"name": "a*", "min_rows": 2}, "min_rows refused; expected categories = 'found' beside it, of one column"),
         ({"missing": "indicator"}, "missing refused"),
     ],
 )
 def test_what_does_not_fit_categories_that_are_found(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        ColumnSpec(name="a", found=True, **arguments)
+        ColumnSpec(**{"name": "a", "found": True, **arguments})

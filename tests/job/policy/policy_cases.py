@@ -177,6 +177,14 @@ CASES: Mapping[str, Case] = {
     "max_validation_bins: none": Case(
         horizontal("[validation]\nhold_out = 0.3\nbins = 2"), "max_validation_bins = 0", "max_validation_bins = 2"
     ),
+    "min_category_rows": Case(
+        horizontal('[columns.job]\ncategories = "found"\nmin_rows = 3'),
+        "min_category_rows = 4",
+        "min_category_rows = 3",
+    ),
+    "min_category_rows: unless said": Case(
+        horizontal('[columns.job]\ncategories = "found"'), "min_category_rows = 6", "min_category_rows = 5"
+    ),
     "max_score_bits": Case(vertical("[prediction]\nscore_bits = 20"), "max_score_bits = 19", "max_score_bits = 20"),
     "committee_members": Case(
         horizontal(), 'committee_members = ["north", "east"]', f"committee_members = {_list(THREE)}"

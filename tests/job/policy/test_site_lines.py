@@ -47,7 +47,7 @@ def test_a_file_without_the_newer_lines_means_what_it_meant(tmp_path) -> None:
         None,
         None,
     )
-    assert (policy.max_value_bits, policy.max_validation_bins) == (40, 4096)
+    assert (policy.max_value_bits, policy.max_validation_bins, policy.min_category_rows) == (40, 4096, 5)
     assert (policy.require_approval, policy.approved_jobs) == (False, None)
     assert (policy.single_ids, policy.server_learns_model) == (False, False)
 
@@ -58,6 +58,7 @@ WRONG = {
     "max_value_bits = 0": "policy.max_value_bits is no number of bits",
     "max_value_bits = 41": "policy.max_value_bits is no number of bits",
     "max_validation_bins = 4097": "policy.max_validation_bins is no number of bins",
+    "min_category_rows = 0": "policy.min_category_rows is no number of rows",
     "min_parties = -1": "policy.min_parties is no number of parties",
     'approved_jobs = ["12ab"]': "policy.approved_jobs holds what is no job's digest",
     f'approved_jobs = ["{"A" * 64}"]': "policy.approved_jobs holds what is no job's digest",

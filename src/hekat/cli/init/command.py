@@ -17,6 +17,7 @@ from hekat.cli.option_clashes import refuse_options
 from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.errors import InputError
+from hekat.job.job_head import FOUND
 from hekat.job.new.new_guest_job import GUEST_PROTOCOLS
 from hekat.job.new.new_job import DATA_KINDS, MODELS, PROTECTIONS, NewJob
 from hekat.job.new.write_files import JOB_FILE
@@ -101,7 +102,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     for path in paths:
         _print(f"written     {path}")
-    for line in () if made is None else say_plan(made.plan):
+    found = [name for name, said in job.columns.items() if said.get("categories") == FOUND]
+    for line in () if made is None else say_plan(made.plan, found=found):
         _print(line)
     _print(f"next        {_next_step(options.folder / JOB_FILE, job)}")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.data.profile.table_profile import TableProfile
 from hekat.data.sources.csv_file import say_unnamed
 from hekat.job.new.column_plan import ColumnPlan
@@ -13,12 +14,15 @@ from hekat.toml_text import toml_key
 MOST_NAMES_SHOWN = 20
 
 
-def say_plan(plan: TablePlan) -> Iterator[str]:
-    """The lines, in the order in which a reader asks."""
+def say_plan(plan: TablePlan, *, found: Sequence[str] = ()) -> Iterator[str]:
+    """The lines, in the order in which a reader asks; `found` are columns whose categories all parties find."""
     for table in plan.tables:
         yield f"read        {describe_table(table)}"
     yield say_label(plan.label)
     yield from say_columns(plan.columns)
+    if found:
+        yield f"to find     categories of {some_of(found)}: by all parties together, who then know each text that"
+        yield f"            {LEAST_ROWS_OF_FOUND} rows of a table hold; min_rows in job.toml changes that"
     for name, tables in plan.missing_at.items():
         yield f"left out    {name}: not in {', '.join(tables)}"
     for problem in plan.problems:

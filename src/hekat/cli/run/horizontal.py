@@ -19,6 +19,7 @@ from hekat.cli.run.live import displayed
 from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
 from hekat.cost.horizontal import NetworkLink, cost_of_job
+from hekat.data.columns.found import most_categories
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal.run import run_job
@@ -54,8 +55,8 @@ def run_horizontal(options: argparse.Namespace) -> int:
 
 
 def count_update_values(inputs: HorizontalInputs) -> int | None:
-    """The numbers of one update; None where no party is played here, and so none is known."""
-    party = next(iter(inputs.tables), None)
+    """The numbers of one update; None where they are not known: no party is here, or categories are found first."""
+    party = next(iter(inputs.tables), None) if inputs.is_settled else None
     return None if party is None else count_values(inputs.make_model(party).model)
 
 
@@ -117,8 +118,20 @@ def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argp
     console = Console()
     show_tables(console, cost_tables(found, verbose=options.verbose))
     show_notes(console, inputs.tables)
+    if inputs.job.vocabulary:
+        console.print(f"\n{_say_categories(inputs)}", highlight=False, markup=False)
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
+
+
+def _say_categories(inputs: HorizontalInputs) -> str:
+    """What is known before a run of the columns whose categories the parties find in it."""
+    counts = ", ".join(f"{column}: {len(texts)}" for column, texts in inputs.job.vocabulary.items())
+    most = most_categories(len(inputs.job.vocabulary))
+    return (
+        f"categories of columns, {counts} by the tables here; all parties together find at most {most}, and these "
+        "figures change where tables elsewhere hold others"
+    )
 
 
 def gather_dropouts(pairs: list[tuple[str, int]]) -> dict[str, int]:

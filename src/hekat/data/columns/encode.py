@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -12,6 +11,14 @@ from functools import lru_cache
 import numpy as np
 
 from hekat.data.columns.findings import ColumnFinding, ColumnsRefusedError
+from hekat.data.columns.found import (
+    MOST_FOUND,
+    OpenCategories,
+    frequent_texts,
+    offered_texts,
+    with_categories,
+    with_vocabulary,
+)
 from hekat.data.columns.specs import (
     ANY_TEXT,
     CATEGORY_FILL,
@@ -22,6 +29,7 @@ from hekat.data.columns.specs import (
     ColumnSpecs,
     fits,
 )
+from hekat.data.columns.text_columns import as_texts, texts_in_use, with_marks
 from hekat.data.features import (
     Features,
     FloatArray,
@@ -31,7 +39,7 @@ from hekat.data.features import (
     to_dense,
     to_sparse,
 )
-from hekat.data.number_text import describe_text, order_of_text, read_number, shortest_whole, text_of
+from hekat.data.number_text import describe_text, read_number, shortest_whole
 from hekat.data.raw_table import IntArray, RawColumn, RawTable, TextColumn
 from hekat.data.rows_digest import digest_of_columns, digest_of_features
 from hekat.data.table import OpenFill, Table
@@ -39,8 +47,6 @@ from hekat.errors import InputError
 from hekat.toml_text import toml_key
 
 _MAX_SHOWN = 8
-MOST_FOUND = 200
-"""More texts than that are no categories."""
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
 _DEFAULT_MARKS = frozenset(DEFAULT_MARKS)
 _FILLED_END, _STRANGER_WORDS = "filled as the job says", "hold none of its categories and count as"
@@ -51,12 +57,18 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
     """The table of `raw` under the job's description of columns, its features dense or sparse rows.
 
     With `digest_rows` it holds the digest of the rows of `raw`. An empty cell that the rows of all parties fill is NaN,
-    in all columns of a category, and named by the table's `open_fills`.
+    in all columns of a category, and named by the table's `open_fills`. Where parties find categories together, the
+    table has the categories of its own rows, and `open_categories` to encode it again by `encode_again`.
 
     Raises ColumnsRefusedError with all columns that have empty cells without a fill, texts without categories, or texts
     that are none of them; InputError for a described column that is not there. No message holds a text.
     """
     _check_all_there(raw, specs)
+    if specs.found_together and any(spec.found for spec in specs):
+        offers = offered_texts(raw, specs)
+        table = encode_columns(raw, with_vocabulary(specs, offers), sparse=sparse, digest_rows=digest_rows)
+        used = tuple(name for name in raw.columns if (spec := specs.find(name)) is None or not spec.ignore)
+        return replace(table, open_categories=OpenCategories(raw, used, offers, table.notes))
     encoded = _Encoded(raw.row_count, specs.for_training)
     for name, column in raw.columns.items():
         _encode(encoded, raw, name, column, specs)
@@ -83,6 +95,16 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         tuple(encoded.open_fills),
         tuple(encoded.settled),
     )
+
+
+def encode_again(table: Table, specs: ColumnSpecs, *, sparse: bool) -> Table:
+    """A table with open categories under a description that lists them, its labels as they are. Raises as
+    `encode_columns`."""
+    left_open = table.open_categories
+    assert left_open is not None  # the caller has checked
+    encoded = encode_columns(left_open.raw, specs, sparse=sparse)
+    kept = tuple(note for note in table.notes if note not in left_open.notes)
+    return replace(encoded, labels=table.labels, notes=(*kept, *encoded.notes), rows_digest=table.rows_digest)
 
 
 def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:
@@ -175,15 +197,15 @@ def _encode(encoded: _Encoded, raw: RawTable, name: str, column: RawColumn, spec
     if spec is not None and spec.ignore:
         return
     if spec is not None and spec.has_categories:
-        coded = column if isinstance(column, TextColumn) else _as_texts(column)
-        _encode_texts(encoded, raw, _with_marks(coded, spec.marks), spec)
+        coded = column if isinstance(column, TextColumn) else as_texts(column)
+        _encode_texts(encoded, raw, with_marks(coded, spec.marks), spec)
         return
     found = _numbers_in(column, _DEFAULT_MARKS if spec is None else spec.marks, raw.decimal)
     if isinstance(found, TextColumn) and by_texts is not None and by_texts.has_categories:
         _encode_texts(encoded, raw, found, by_texts)
         return
     if isinstance(found, TextColumn):
-        texts = {text: count for text, count in _texts_in_use(found).items() if describe_text(text, raw.decimal)}
+        texts = {text: count for text, count in texts_in_use(found).items() if describe_text(text, raw.decimal)}
         encoded.findings.append(_finding(raw, name, found, texts, ()))
         return
     _encode_numbers(encoded, raw, name, found, spec)
@@ -214,7 +236,7 @@ def _encode_numbers(encoded: _Encoded, raw: RawTable, name: str, column: FloatAr
 def _numbers_in(column: RawColumn, marks: frozenset[str], decimal: str) -> RawColumn:
     """The numbers of a column, NaN where a cell is empty; the column of texts where one of them is no number."""
     if isinstance(column, TextColumn):
-        column = _with_marks(column, marks)
+        column = with_marks(column, marks)
         values = [read_number(text, decimal) for text in column.texts]
         in_use = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts)) > 0
         has_texts = any(value is None for value, is_used in zip(values, in_use.tolist(), strict=True) if is_used)
@@ -229,23 +251,6 @@ def _numbers_in(column: RawColumn, marks: frozenset[str], decimal: str) -> RawCo
 @lru_cache(maxsize=64)
 def _numbers_among(marks: frozenset[str]) -> tuple[float, ...]:
     return tuple(value for value in map(read_number, marks) if value is not None)
-
-
-def _with_marks(column: TextColumn, marks: frozenset[str]) -> TextColumn:
-    """The column with the cells empty that hold one of `marks`."""
-    is_mark = [text in marks or shortest_whole(text) in marks for text in column.texts]
-    if not any(is_mark):
-        return column
-    return TextColumn(np.where(np.array([*is_mark, False])[column.codes], -1, column.codes), column.texts)
-
-
-def _texts_in_use(column: TextColumn) -> Mapping[str, int]:
-    """How many rows hold each text."""
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
-    found: Counter[str] = Counter()
-    for text, count in zip(column.texts, counts.tolist(), strict=True):
-        found[text] += count
-    return +found
 
 
 def _finding(
@@ -265,14 +270,14 @@ def _looks_like_ids(name: str, column: FloatArray) -> bool:
 
 
 def _encode_texts(encoded: _Encoded, raw: RawTable, column: TextColumn, spec: ColumnSpec) -> None:
-    """Add a column of texts, whose categories are listed, or all that it holds."""
+    """Add a column of texts, whose categories are listed, or all that enough of its rows hold."""
     if spec.found:
-        texts = _texts_in_use(column)
-        if not 0 < len(texts) <= MOST_FOUND:
+        texts = texts_in_use(column)
+        categories = frequent_texts(texts, spec, spec.min_rows or 1)
+        if not 0 < len(categories) <= MOST_FOUND:
             encoded.findings.append(_finding(raw, spec.name, column, texts, ()))
             return
-        categories = sorted({shortest_whole(text) for text in texts}, key=order_of_text)
-        spec = replace(spec, categories=tuple(categories), found=False)
+        spec = with_categories(spec, categories)
         encoded.settled.append(spec)
     _encode_categories(encoded, raw, column, spec)
 
@@ -285,7 +290,7 @@ def _encode_categories(encoded: _Encoded, raw: RawTable, column: TextColumn, spe
     of_text = [known.get(text, known.get(shortest_whole(text), stranger)) for text in column.texts]
     fill = MISSING if spec.missing == "category" else spec.fill
     bucket = dict(zip(column.texts, of_text, strict=True))
-    strangers = {text: count for text, count in _texts_in_use(column).items() if bucket[text] == _REFUSED}
+    strangers = {text: count for text, count in texts_in_use(column).items() if bucket[text] == _REFUSED}
     empty = np.flatnonzero(column.codes < 0)
     if strangers or (empty.size and fill is None):
         encoded.findings.append(_finding(raw, spec.name, column, strangers, spec.categories))
@@ -321,13 +326,6 @@ def _say_unknown(spec: ColumnSpec) -> str:
         return "'other'"
     words = {"ignore": "none of them", CATEGORY_FILL: "the most frequent one"}
     return words.get(str(spec.unknown), repr(spec.unknown))
-
-
-def _as_texts(column: FloatArray) -> TextColumn:
-    """Numbers as the texts of categories: 1.0 is "1"."""
-    values, codes = np.unique(column, return_inverse=True)
-    is_empty = np.isnan(column)
-    return TextColumn(np.where(is_empty, -1, codes.reshape(-1)), tuple(text_of(value) for value in values))
 
 
 def _filled(count: int, name: str) -> str:

@@ -13,11 +13,12 @@ from hekat.errors import InputError
 _MAX_NAMES_SHOWN = 5
 
 
-def schema_digest(table: Table) -> str:
+def schema_digest(table: Table, names: Sequence[str] | None = None) -> str:
     """What two parties compare to learn whether their tables have one schema.
 
     Args:
         table: The table.
+        names: What stands for the names of its columns; None for the names themselves.
 
     Returns:
         SHA-256, in hex, over column names in order, kind of label, dense or sparse; equal only for equal schemas.
@@ -33,7 +34,7 @@ def schema_digest(table: Table) -> str:
     if not is_dense(table.features):
         kind += ", sparse"
     digest = hashlib.sha256(b"hekat table schema 1")
-    for text in (kind, *table.feature_names):
+    for text in (kind, *(table.feature_names if names is None else names)):
         encoded = text.encode()
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()

@@ -22,8 +22,11 @@ UNKNOWN_KINDS = ("error", "category", "ignore", CATEGORY_FILL)
 DEFAULT_MARKS = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?")
 """Texts that count as an empty cell of a feature beside the empty text, unless the column lists them as categories."""
 ANY_TEXT = "*"
+LEAST_ROWS_OF_FOUND = 5
+"""A text of fewer rows of a table says more of single rows than of the column, so that no other party is shown it."""
+MOST_MIN_ROWS = 10**6
 
-_KEYS = ("categories", "found", "other", "fill", "missing", "unknown", "empty", "ignore")
+_KEYS = ("categories", "found", "min_rows", "other", "fill", "missing", "unknown", "empty", "ignore")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class ColumnSpec:
         ignore: Whether the column is left out.
         found: Whether the categories are the texts that the column's own table holds, in their order. Of a pattern this
             holds for columns with texts alone.
+        min_rows: How many rows of one table a text needs to be found; `other` then stands for rarer ones. None: 1 where
+            a column has one owner, `LEAST_ROWS_OF_FOUND` where parties find categories together.
 
     Raises:
         InputError: These do not fit each other.
@@ -67,6 +72,7 @@ class ColumnSpec:
     empty: tuple[str, ...] = ()
     ignore: bool = False
     found: bool = False
+    min_rows: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(self.categories))
@@ -82,13 +88,14 @@ class ColumnSpec:
                 )
         if self.ignore and len(self.said) > 1:
             self._refuse("ignore", "nothing beside it: the column is left out", self.said[0])
-        if self.found and (self.categories or self.other):
+        if self.found and (self.categories or (self.other and self.is_pattern)):
             self._refuse("categories", "'found' alone, or a list", "other texts beside 'found'")
+        self._check_min_rows()
         if self.is_pattern and self.categories:
             self._refuse(
                 "categories", "the name of one column: a pattern cannot list texts", f"the pattern {self.name!r}"
             )
-        if self.other and not (self.categories or self.is_pattern):
+        if self.other and not (self.has_categories or self.is_pattern):
             self._refuse("other", "categories beside it", "none")
         self._check_unknown()
         self._check_names_of_buckets()
@@ -104,7 +111,7 @@ class ColumnSpec:
             self._refuse(
                 "unknown", f"{' or '.join(map(repr, UNKNOWN_KINDS))}, or one of the categories", "something else"
             )
-        if self.unknown == "category" and self.found:
+        if self.unknown == "category" and self.found and self.is_pattern:
             self._refuse(
                 "unknown", "another word beside categories that are found: they leave out no text", "'category'"
             )
@@ -112,6 +119,15 @@ class ColumnSpec:
             object.__setattr__(self, "other", True)
         elif self.other:
             self._refuse("unknown", "'category' beside other = true: any other text is that category", "another word")
+
+    def _check_min_rows(self) -> None:
+        if self.min_rows is None:
+            return
+        if not self.found or self.is_pattern:
+            got = "a pattern" if self.is_pattern else "other categories, or none"
+            self._refuse("min_rows", "categories = 'found' beside it, of one column by its name", got)
+        if isinstance(self.min_rows, bool) or not 1 <= self.min_rows <= MOST_MIN_ROWS:
+            self._refuse("min_rows", f"a whole number from 1 to {MOST_MIN_ROWS}", "another value")
 
     def _check_names_of_buckets(self) -> None:
         for key, is_taken, name in (("other", self.other, OTHER), ("missing", self.missing == "category", MISSING)):
@@ -215,6 +231,7 @@ class ColumnSpecs:
         specs: One for each described column, and for each pattern of names.
         everywhere: Whether every table must have all of them: not where parties hold different columns.
         for_training: Whether tables are trained on; in others `unknown` says what a text becomes that is no category.
+        found_together: Whether parties with the same columns find the categories of columns together.
 
     Raises:
         InputError: A column is described twice.
@@ -229,6 +246,7 @@ class ColumnSpecs:
     specs: tuple[ColumnSpec, ...] = ()
     everywhere: bool = True
     for_training: bool = True
+    found_together: bool = False
     _resolved: dict[tuple[str, bool], ColumnSpec | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -404,6 +422,7 @@ def _plain(spec: ColumnSpec) -> dict[str, Any]:
 
 def _are_of_their_types(values: Mapping[str, Any]) -> bool:
     lists = all(isinstance(values.get(key, []), list | tuple) for key in ("categories", "empty"))
+    lists = lists and isinstance(values.get("min_rows"), int | None)
     flags = all(isinstance(values.get(key, False), bool) for key in ("found", "other", "ignore"))
     return lists and flags and all(isinstance(values.get(key, ""), str) for key in ("missing", "unknown"))
 

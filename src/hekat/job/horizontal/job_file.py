@@ -21,6 +21,7 @@ from hekat.protocol.secure_sum.settings import PROTECTIONS, CodecSettings
 from hekat.toml_text import toml_key
 
 PROTOCOL = "horizontal"
+MOST_FOUND_COLUMNS = 100
 _KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice", "check_sum": "lattice"}
 
 
@@ -38,13 +39,20 @@ class Job:
     check_exactness: bool
     timeout_s: float
     columns: ColumnSpecs = field(default_factory=ColumnSpecs)
-    """What is public of columns that hold categories or have empty cells."""
+    """What is public of columns that hold categories or have empty cells. Where parties find categories together,
+    inputs that are settled list these."""
     sparse: bool = False
     """Whether rows are held sparse at every party, whatever their source is."""
     compare_bits: tuple[int, ...] = ()
     """Other bits per value that the job is trained at as well, encrypted."""
     party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
     """The key that every role signs with; none where the job leaves that open."""
+
+    @property
+    def vocabulary(self) -> dict[str, tuple[str, ...]]:
+        """The categories that `columns` list of the columns where they are found together; {} while they are not."""
+        listed = {spec.name: spec.categories for spec in self.columns if spec.name in self.settings.found}
+        return {} if self.columns.found_together else listed
 
     @property
     def training_count(self) -> int:
@@ -64,8 +72,10 @@ def load_job(path: Path) -> Job:
     _check_measured_once(test_data, settings)
     timeout_s = read_timeout(top, len(settings.parties))
     columns = read_columns(top.take_section("columns"))
-    _check_none_found(columns)
-    settings = replace(settings, fills=columns.joint_fills)
+    _check_found_by_name(columns)
+    found = tuple(spec.name for spec in columns if spec.found)
+    columns = replace(columns, found_together=bool(found))
+    settings = replace(settings, fills=columns.joint_fills, found=found)
     sparse = top.take("sparse", bool, False)
     party_keys = read_party_keys(top.take_section(SECTION), settings.everyone)
     compare = top.take_section("compare")
@@ -106,17 +116,26 @@ def _check_measured_once(test_data: str | None, settings: HorizontalSettings) ->
         )
 
 
-def _check_none_found(columns: ColumnSpecs) -> None:
-    """Raise JobError where categories are to be found: all parties need the same, and each knows its own alone."""
+def _check_found_by_name(columns: ColumnSpecs) -> None:
+    """Raise JobError where a pattern says that categories are found: whether a column holds texts, each party knows of
+    its own table alone. Raise it for more columns than one sum can carry."""
     for spec in columns:
-        if spec.found:
+        if spec.found and spec.is_pattern:
             raise JobError(
                 f"{toml_key('columns', spec.name)}.categories refused",
-                expected="a list of texts: every party has the column, and each knows its own texts alone",
-                got=repr(FOUND),
-                cure="list them: hekat run JOB --dry-run shows the lines for the tables of this machine; jobs with a "
-                "guest and hosts can find them, since each column has one owner there",
+                expected="the name of one column: which columns hold texts, each party knows of its own table alone",
+                got=f"{FOUND!r} for the pattern {spec.name!r}",
+                cure=f"say categories = {FOUND!r} under [columns.NAME] for each column of texts; hekat init --from "
+                "writes these sections for a table",
             )
+    count = sum(spec.found for spec in columns)
+    if count > MOST_FOUND_COLUMNS:
+        raise JobError(
+            "the categories of too many columns are found",
+            expected=f"at most {MOST_FOUND_COLUMNS} columns",
+            got=str(count),
+            cure="list the categories of some in the job, or ignore them",
+        )
 
 
 def _read_settings(top: Section, version: int) -> HorizontalSettings:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.job.horizontal.committee_policy import checks_of_committee
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.job_limits import (
+    check_category_rows,
     check_model,
     check_rounds,
     check_validation_bins,
@@ -49,6 +51,7 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
     model, bits = settings.model.name, (settings.codec.value_bits, *job.compare_bits)
     counts = settings.validation.is_on and settings.validation.counts_scores and settings.classes is not None
     is_summed = settings.protection != "none"
+    rows = min((spec.min_rows or LEAST_ROWS_OF_FOUND for spec in job.columns if spec.found), default=None)
     rounds = job.training_count * settings.training.round_count
     return [
         *on_job(site, PROTOCOL, job.digest),
@@ -75,6 +78,12 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
             f"{settings.validation.bins} bins" if counts else APPLIES_NOT,
             str(policy.max_validation_bins),
             lambda: check_validation_bins(policy, settings.validation.bins if counts else 0),
+        ),
+        PolicyCheck(
+            "policy.min_category_rows",
+            APPLIES_NOT if rows is None else f"texts of {rows} rows",
+            str(policy.min_category_rows),
+            lambda: None if rows is None else check_category_rows(policy, rows),
         ),
     ]
 

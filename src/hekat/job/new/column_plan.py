@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hekat.data.columns.specs import MISSING, OTHER
+from hekat.data.columns.found import is_category
+from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND, MISSING, OTHER
 from hekat.data.profile.column_profile import ColumnProfile
+from hekat.job.job_head import FOUND
 from hekat.job.section import control_character
 
 Kept: TypeAlias = Literal["numbers", "texts"]
@@ -36,7 +38,7 @@ class ColumnPlan:
 
     `categories` of a column of texts, in order; `rare` is how many other texts it holds. `empty` are texts that stand
     for an empty cell, `gaps` how many cells are empty; `is_date` says that
-    dates become days, `is_padded` that numbers begin with zeros, as codes do.
+    dates become days, `is_padded` that numbers begin with zeros, as codes do. `most_rows` hold the most frequent text.
     """
 
     name: str
@@ -49,6 +51,13 @@ class ColumnPlan:
     gaps: int = 0
     is_date: bool = False
     is_padded: bool = False
+    most_rows: int = 0
+
+    @property
+    def may_be_found(self) -> bool:
+        """Whether parties can find the categories together: they are few and short, and rows enough hold one."""
+        is_few = len(self.categories) + self.rare <= MOST_CATEGORIES
+        return is_few and self.most_rows >= LEAST_ROWS_OF_FOUND and all(map(is_category, self.categories))
 
 
 def plan_column(column: ColumnProfile, least: int | None = None) -> ColumnPlan:
@@ -91,13 +100,15 @@ def looks_like_ids(column: ColumnProfile) -> bool:
 def column_settings(plan: ColumnPlan, *, sees_all: bool) -> dict[str, Any]:
     """What the job says of a column that is kept, its name aside; nothing for numbers without gaps.
 
-    `sees_all`: the plan is of all rows that there are, so that training meets no other text. Gaps of numbers take the
-    median that the parties find together, so that no number of a table stands in the job.
+    `sees_all`: the plan is of all rows that there are, so that training meets no other text; otherwise the parties find
+    categories together, where all of this table's fit. Gaps of numbers take the median that the parties find together,
+    so that no number of a table stands in the job.
     """
     settings: dict[str, Any] = {"empty": list(plan.empty)} if plan.empty else {}
     if plan.kept == "numbers":
         return settings | ({"fill": "median"} if plan.gaps else {})
-    settings["categories"] = list(plan.categories)
+    finds = not sees_all and plan.may_be_found
+    settings["categories"] = FOUND if finds else list(plan.categories)
     if plan.rare or not sees_all:
         settings["other"] = True
     else:
@@ -141,6 +152,7 @@ def _texts(column: ColumnProfile, least: int | None) -> ColumnPlan:
         categories=tuple(sorted(frequent)),
         rare=column.distinct - len(frequent),
         gaps=column.empty,
+        most_rows=max(column.counts.values()),
     )
 
 

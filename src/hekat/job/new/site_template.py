@@ -188,6 +188,7 @@ def policy_lines() -> list[str]:
         example("max_rounds", 50, "rounds of a job, comparisons included, or epochs; unless said, no limit"),
         default("max_value_bits", policy.max_value_bits, "of a number in opened sums and gradients"),
         default("max_validation_bins", policy.max_validation_bins, "that scores of held-out rows are counted in"),
+        default("min_category_rows", policy.min_category_rows, "rows of a text that others are shown as a category"),
         default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),
         default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
         example("committee_members", ["hekat-party-ed25519:..."], "with whom a committee is formed; names: no keys"),

@@ -64,6 +64,18 @@ def check_validation_bins(policy: SitePolicy, bins: int) -> None:
         )
 
 
+def check_category_rows(policy: SitePolicy, rows: int) -> None:
+    """Raise PolicyError where texts of fewer rows than the site allows would be shown to all parties."""
+    if rows < policy.min_category_rows:
+        raise PolicyError(
+            "the site does not allow texts of so few rows to be shown to other parties",
+            expected=f"at least policy.min_category_rows = {policy.min_category_rows}",
+            got=f"{rows} rows",
+            cure="raise min_rows of columns with categories = 'found' in the job, or let the site's owner lower "
+            "policy.min_category_rows",
+        )
+
+
 def check_single_ids(policy: SitePolicy, *, is_asked: bool) -> None:
     """Raise PolicyError where a party could ask about one person and the site does not allow it."""
     if is_asked and not policy.single_ids:

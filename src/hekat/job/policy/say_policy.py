@@ -112,6 +112,10 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     "max_validation_bins": lambda policy: (
         "scores of held-out rows are counted in at most so many bins for each class, summed over parties"
     ),
+    "min_category_rows": lambda policy: (
+        "a text of this site's tables is shown to all parties, as a category that they find together, where at least "
+        "so many rows hold it"
+    ),
     "max_predictions": lambda policy: "rows that may be scored in all with this site's part of a vertical model",
     "max_score_bits": lambda policy: "such a score is told to 2 to the power of minus that, at the finest",
     "committee_members": _listed(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from hekat.channel import PartyPublicKey
+from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND, MOST_MIN_ROWS
 from hekat.digest_text import is_digest
 from hekat.errors import HekatError, JobError
 from hekat.job.job_head import PLAYED_PROTOCOLS, PROTOCOLS
@@ -34,7 +35,8 @@ class SitePolicy:
     intersection ask about one person. `server_learns_model` lets the server of an engine see the mean model.
     `max_rounds` bounds a horizontal job's rounds, comparisons included, and a vertical one's epochs (None: no limit),
     `max_value_bits` the bits of one number in sums of updates that are opened and in gradients that a party sees,
-    `max_validation_bins` the counters of held-out rows' scores.
+    `max_validation_bins` the counters of held-out rows' scores. `min_category_rows` is the fewest rows of this site's
+    table by which a text is shown to all parties, where these find categories together.
     `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model, and their scores
     are told to 2^-max_score_bits at the finest.
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
@@ -59,6 +61,7 @@ class SitePolicy:
     max_rounds: int | None = None
     max_value_bits: int = MOST_VALUE_BITS
     max_validation_bins: int = MAX_BINS
+    min_category_rows: int = LEAST_ROWS_OF_FOUND
     max_predictions: int = MAX_PREDICTIONS
     max_score_bits: int = SCORE_BITS
     committee_members: tuple[str, ...] | None = None
@@ -74,6 +77,7 @@ _RANGES: Mapping[str, tuple[int, int | None, str]] = {
     "max_rounds": (0, None, "number of rounds"),
     "max_value_bits": (1, MOST_VALUE_BITS, "number of bits of a value"),
     "max_validation_bins": (0, MAX_BINS, "number of bins"),
+    "min_category_rows": (1, MOST_MIN_ROWS, "number of rows"),
     "max_predictions": (0, None, "number of rows"),
     "max_score_bits": (LEAST_SCORE_BITS, MOST_SCORE_BITS, "number of bits of a score"),
     "min_committee_members": (0, None, "number of members"),
@@ -100,6 +104,7 @@ def read_policy(section: Section) -> SitePolicy:
         max_rounds=section.take_optional("max_rounds", int),
         max_value_bits=section.take("max_value_bits", int, default.max_value_bits),
         max_validation_bins=section.take("max_validation_bins", int, default.max_validation_bins),
+        min_category_rows=section.take("min_category_rows", int, default.min_category_rows),
         max_predictions=section.take("max_predictions", int, default.max_predictions),
         max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
         committee_members=_read_committee_members(section),

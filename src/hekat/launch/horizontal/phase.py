@@ -18,6 +18,7 @@ from hekat.protocol.in_process import make_sessions
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.evaluation import evaluation_of
+from hekat.run.horizontal.found_categories import SettledInputs, opening_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role import RoleContext
 from hekat.run.horizontal.rounds import describe_round, tell_fold, write_round
@@ -95,7 +96,7 @@ class Phase:
                     settings=settings,
                     role=name,
                     session=sessions[name],
-                    table=inputs.tables.get(name),
+                    table=opening_table(inputs, name),
                     evaluate=metrics,
                     make_model=inputs.maker_of(name),
                     upload_state=self.states.get(name),
@@ -104,6 +105,7 @@ class Phase:
                     accept_members=partial(check_members_of, inputs.site, inputs.job, name),
                     other_sums_accepted=inputs.accepts_other_sums(name),
                     model_caveats=inputs.model_caveats,
+                    settle=SettledInputs(inputs).settle if name in inputs.open_tables else None,
                 )
             )
             for name in settings.everyone

@@ -25,6 +25,7 @@ from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.run.horizontal.different_models import finish_setting_aside, says_models_differ, set_checkpoints_aside
+from hekat.run.horizontal.found_categories import settle_as_before, with_settled_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.run.horizontal.resume import load_common
@@ -81,6 +82,9 @@ def run_job(
 def _run(
     inputs: HorizontalInputs, root: Path, progress: Progress, resume_from: Path | None, dropouts: Mapping[str, int]
 ) -> RunResult:
+    if resume_from is not None:
+        recover_role_folders(RoleFolders(resume_from, roles_of(inputs.job)), inputs.job)
+        inputs = settle_as_before(resume_from, inputs)
     resumed = None if resume_from is None else _load_unfinished(resume_from, inputs)
     state = None if resumed is None else resumed.state
     own = {} if state is None or resume_from is None else _load_own(resume_from, inputs, state)
@@ -104,7 +108,6 @@ def _run(
 
 def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     path, settings = folder / CHECKPOINT_FILE, inputs.job.settings
-    recover_role_folders(RoleFolders(folder, roles_of(inputs.job)), inputs.job)
     finish_setting_aside(folder, inputs.job)
     with disk_errors_as_state_errors(f"{path} cannot be read"):
         is_there, differs = path.is_file(), (folder / DIFFERENT_FILE).is_file()
@@ -201,7 +204,7 @@ class _Session:
 
         def adapt(context: RoleContext) -> RoleContext:
             return replace(
-                context,
+                context if resumed is None else with_settled_table(self.inputs, context),
                 resume_from=resumed,
                 own_state=own.get(context.role),
                 dropout_round=self.dropouts.get(context.role),

@@ -1,6 +1,7 @@
 """The role of the aggregator: it adds updates it cannot read, has no key that opens them, and keeps one accumulator.
 
 1. receive every party's schema and model; refuse parties whose columns or models differ; tell all to start
+   (where parties find categories together, first the columns of their tables, and after 2 and one sum the rest)
 2. receive the public key (paillier), or agree on the first upload's number, pass on the draw of members, and receive
    the openers' earlier releases (lattice)
 3. serve the sums of what fills empty cells, the standardiser's four, scaffold's one, and lbfgs' two
@@ -20,10 +21,11 @@ from dataclasses import dataclass
 from hekat.data import check_same_schema
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.messages import ReadyMessage, StartMessage
+from hekat.protocol.horizontal.categories.agree_on_categories import CATEGORIES_STEP
+from hekat.protocol.horizontal.messages import SETTLED_STEP, ReadyMessage, StartMessage
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.slot_ceiling import most_slots
+from hekat.protocol.horizontal.slot_ceiling import most_slots, slots_of_categories
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.fills import fill_steps
 from hekat.protocol.horizontal.training.gram import gram_value_count, has_gram
@@ -60,10 +62,17 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     """Serve one run to its end. The aggregator learns sizes, times, and the values that its ledger lists."""
     sums = settings.sums
     roster = Roster(channel, sums)
+    fresh = run.rounds_done == 0
     with needs_everybody():
-        announced = _gather_parties(channel, settings)
+        announced = _gather_parties(channel, settings, "ready")
+        for party in settings.parties:
+            channel.send(party, "start", StartMessage(party_count=len(settings.parties)))
         plan = plan_sums(settings, run.rounds_done)
         summation = start_summation(channel, sums, roster, AggregatorSumRun(run.stopwatch, plan, run.step_timeout_s))
+        if fresh and settings.found:
+            summation.bound_slots(slots_of_categories(len(settings.found)))
+            summation.serve(CATEGORIES_STEP)
+            announced = _gather_parties(channel, settings, SETTLED_STEP)
         column_count = len(announced.columns)
         is_summed = settings.training.searches_line and has_gram(column_count, is_linear=settings.is_linear)
         grams = gram_value_count(column_count) if is_summed else 0
@@ -75,7 +84,6 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
             has_fills=bool(settings.fills),
         )
         summation.bound_slots(slots)
-    fresh = run.rounds_done == 0
     for step in fill_steps(settings.fills) if fresh else ():
         summation.serve(step)
     if fresh and settings.training.standardise:
@@ -104,9 +112,9 @@ def _serve_rounds(roster: Roster, sums: SumSettings, summation: Summation, group
             break
 
 
-def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> ReadyMessage:
+def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings, step: str) -> ReadyMessage:
     """The parties' common announcement: columns and the model. Raises InputError where they differ."""
-    ready = {party: channel.receive(party, "ready", ReadyMessage) for party in settings.parties}
+    ready = {party: channel.receive(party, step, ReadyMessage) for party in settings.parties}
     check_same_schema({party: message.columns for party, message in ready.items()})
     first = settings.parties[0]
     for party in settings.parties[1:]:
@@ -124,6 +132,4 @@ def _gather_parties(channel: RecordedChannel, settings: HorizontalSettings) -> R
             for party, message in ready.items()
         },
     )
-    for party in settings.parties:
-        channel.send(party, "start", StartMessage(party_count=len(settings.parties)))
     return ready[first]

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from hekat.wire import disclosed, message, public
 
+SETTLED_STEP = "categories/ready"
+"""The step of a second `ReadyMessage`, once the parties found categories together and have a model."""
+
 
 @message("horizontal/ready", version=2)
 @dataclass(frozen=True)
 class ReadyMessage:
     """Party to aggregator, once: the shape of its table and of its model, so that other columns or another model
-    are found before training."""
+    are found before training. Of columns whose categories the parties find together it has numbers and no texts."""
 
     schema: str = disclosed("the digest of the party's column names and classes")
     columns: list[str] = disclosed("the names of the party's columns")

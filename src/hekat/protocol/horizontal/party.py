@@ -4,6 +4,7 @@
     2. lattice: the first party gives all a key for digests (sealed); say which upload numbers are used, draw the
        committee's members with the others, and tell earlier releases
        paillier: the leader makes the key pair, gives it to the parties (sealed) and the public half to the aggregator
+       where parties find categories together: from one sum; tell the aggregator the rest of 1
     3. agree on what fills empty cells, and on the standardiser, from encrypted sums
     4. each round: local update, scale, clip, quantise, mask or encrypt; open the sum; the same server step
     5. compare model digests; go on or stop together
@@ -18,8 +19,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from hekat.data import Table, check_has_labels, schema_digest
+from hekat.data.columns.found import Vocabulary
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.messages import ReadyMessage, StartMessage
+from hekat.protocol.horizontal.categories.agree_on_categories import agree_on_categories
+from hekat.protocol.horizontal.categories.announced_columns import announced_columns
+from hekat.protocol.horizontal.messages import SETTLED_STEP, ReadyMessage, StartMessage
 from hekat.protocol.horizontal.model_identity import identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.sums_ahead import plan_sums
@@ -35,7 +39,11 @@ from hekat.scheme.paillier import KeyPair
 
 @dataclass(frozen=True)
 class PartyRun:
-    """What the machine gives a party's role; none of it changes what is sent. All but `local` as in `PartySumRun`."""
+    """What the machine gives a party's role; none of it changes what is sent. All but `local` as in `PartySumRun`.
+
+    `settle` gives the table and the local run once the parties found categories together; `run_party` is given a table
+    with open categories then.
+    """
 
     local: LocalRun
     key_pair: KeyPair | None = field(default=None, repr=False)
@@ -47,6 +55,7 @@ class PartyRun:
     accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
     on_members: Callable[[tuple[str, ...]], None] = lambda members: None
     names_are_keys: bool = False
+    settle: Callable[[Vocabulary], tuple[Table, LocalRun]] | None = None
 
     def for_sums(self, settings: HorizontalSettings) -> PartySumRun:
         """The part that the party's side of the sums needs."""
@@ -71,25 +80,49 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
     """Train with the others; returns the state that all parties share at the end."""
     check_has_labels(replace(table, name=f"party {channel.party}"))
     check_row_count(channel.party, len(table), settings)
+    local = run.local
+    finds = bool(settings.found) and local.resume_from is None
     with needs_everybody():
-        _announce(channel, table, settings, run.local)
+        announced = _announce_source(table) if finds else _announce(table, settings, local)
+        _tell_ready(channel, settings, announced)
         aggregation, digest_key = join_sums(channel, settings.sums, run.for_sums(settings))
     try:
-        return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
+        if finds:
+            # Where the job finds categories there are both.
+            assert run.settle is not None
+            assert table.open_categories is not None
+            offers = table.open_categories.offers
+            with needs_everybody():
+                vocabulary = agree_on_categories(aggregation, offers, settings.found, channel.session_id)
+                table, local = run.settle(vocabulary)
+                channel.send(settings.aggregator, SETTLED_STEP, _announce(table, settings, local))
+        return train(aggregation, table, settings, replace(local, digest_key=digest_key), party=channel.party)
     finally:
         aggregation.close()
 
 
-def _announce(channel: RecordedChannel, table: Table, settings: HorizontalSettings, run: LocalRun) -> None:
+def _announce(table: Table, settings: HorizontalSettings, run: LocalRun) -> ReadyMessage:
+    """What the aggregator is told of the table and the model."""
     model = run.model_for(settings, table.features.shape[1])
     identity = identify_model(model, run.model_code, settings.model.seed)
-    message = ReadyMessage(
-        schema=schema_digest(table),
-        columns=list(table.feature_names),
+    columns = announced_columns(table.feature_names, run.vocabulary)
+    return ReadyMessage(
+        schema=schema_digest(table, columns),
+        columns=columns,
         model_code=identity.code,
         tensors=list(identity.tensors),
         model_start=identity.start,
     )
+
+
+def _announce_source(table: Table) -> ReadyMessage:
+    """The same before there is a model: the columns of the table as it was read."""
+    assert table.open_categories is not None  # as in `run_party`
+    columns = list(table.open_categories.columns)
+    return ReadyMessage(schema_digest(table, columns), columns, model_code="", tensors=[], model_start="")
+
+
+def _tell_ready(channel: RecordedChannel, settings: HorizontalSettings, message: ReadyMessage) -> None:
     channel.send(settings.aggregator, "ready", message)
     start = channel.receive(settings.aggregator, "start", StartMessage)
     if start.party_count != len(settings.parties):

@@ -113,7 +113,8 @@ class HorizontalSettings:
     """Everything public about one horizontal run: the fields of `SumSettings`, and what is trained on the sums.
 
     `classes` are the labels' names in order; None: a regression. `fills` are the rules by which the rows of all parties
-    say what fills empty cells of columns: "mean", "median", "most_frequent".
+    say what fills empty cells of columns: "mean", "median", "most_frequent". `found` are the columns whose categories
+    the parties find together.
     """
 
     parties: tuple[str, ...]
@@ -131,6 +132,7 @@ class HorizontalSettings:
     allow_two_parties: bool = False
     check_sum: bool = False
     fills: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         codec = self.sums.codec

@@ -12,6 +12,7 @@ from math import prod
 from typing import Final
 
 from hekat.errors import InputError
+from hekat.protocol.horizontal.categories.agree_on_categories import table_number_count
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT
 from hekat.protocol.horizontal.training.fills import MOST_COUNTERS
 from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
@@ -27,6 +28,8 @@ _COUNTER_SLOTS: Final = 64 * PLAIN_COUNTER_LIMBS
 _COUNTERS_OF_A_TENSOR: Final = _EXPONENTS + 2
 # Weight and loss; validation's counters beside scores: rows, loss, hits, labels, their squares.
 _OTHER_COUNTERS: Final = 16
+# A number of the table of categories, in digits of 31 bits.
+_SLOTS_OF_A_NUMBER: Final = 8
 _SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
 MOST_VALUES: Final = 1 << 40
 
@@ -56,6 +59,11 @@ def most_slots(
         columns = column_count * max(_EXPONENTS + _COUNT_SLOTS, MOST_COUNTERS * _COUNT_SLOTS)
     grams = gram_count + _EXPONENTS if gram_count else 0
     return _TENSORS_OF_AN_UPDATE * value_count + columns + grams + _COUNTER_SLOTS * counters
+
+
+def slots_of_categories(column_count: int) -> int:
+    """No sum by which parties find the categories of so many columns has more slots in one upload."""
+    return _COUNTER_SLOTS * _OTHER_COUNTERS + _SLOTS_OF_A_NUMBER * table_number_count(column_count)
 
 
 def value_count_of(tensor: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hekat.protocol.horizontal.categories.agree_on_categories import CATEGORIES_STEP
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.fills import fill_steps
 from hekat.protocol.horizontal.training.standardise import STANDARDISE_STEPS
@@ -16,7 +17,8 @@ def plan_sums(settings: HorizontalSettings, rounds_done: int = 0) -> SumPlan:
 
 
 def _groups_after(settings: HorizontalSettings, rounds_done: int) -> tuple[str, ...]:
-    first = list(dict.fromkeys(map(group_of, fill_steps(settings.fills))))
+    first = [group_of(CATEGORIES_STEP)] if settings.found else []
+    first += list(dict.fromkeys(map(group_of, fill_steps(settings.fills))))
     first += [group_of(STANDARDISE_STEPS[0])] if settings.training.standardise else []
     first += [group_of(step) for step in settings.training.steps_before_rounds]
     rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]

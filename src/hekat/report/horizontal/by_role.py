@@ -25,6 +25,7 @@ WAYS = {
 }
 _BYTE_STEPS = {
     "session": "greetings, keys, first agreements, end",
+    "categories": "finding the categories of columns together",
     "fill": "encrypted sums for what fills empty cells",
     "standardise": "encrypted sums for mean and spread of each column",
     "bounds": "agreeing on clipping bounds",

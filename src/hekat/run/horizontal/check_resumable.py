@@ -23,6 +23,7 @@ from hekat.run.horizontal.validation_history import check_history
 from hekat.state import Checkpoint, refuse_checkpoint
 
 _BOUND = "bound/"
+VOCABULARY = "vocabulary"
 FILL = "standardiser/fill"
 VALIDATION_EDGES = "validation/edges"
 LAST_ROUND = "last_round/"
@@ -49,6 +50,8 @@ def check_resumable(
     first = state_like(make_step(model, trained, settings), settings, zeros, column_count)
     _check_optimiser_state(what, checkpoint.optimiser_state, first)
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}
+    if settings.found:  # read and checked by itself
+        codec_state.pop(VOCABULARY, None)
     clips = settings.protection != "none" and settings.codec.clipping == "adaptive"
     scored = scored_classes(settings)
     expected: Shapes = {

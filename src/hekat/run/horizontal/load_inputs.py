@@ -12,7 +12,9 @@ import numpy as np
 
 from hekat.channel import PartyKey
 from hekat.data import Table, arrange_columns, check_has_labels, check_same_schema, has_one_class, load_table
+from hekat.data.columns.encode import encode_again
 from hekat.data.columns.findings import load_together
+from hekat.data.columns.found import Vocabulary, join_offers, with_vocabulary
 from hekat.data.columns.moments import largest_magnitudes
 from hekat.data.far_cells import with_notes_on_cells
 from hekat.engine.select import get_engine
@@ -65,6 +67,10 @@ class HorizontalInputs:
     """The roles that this machine plays."""
     launched_together: bool = False
     """One process launched every role of the job here, so that this role's records may lie with the run."""
+    open_job: Job | None = field(default=None, repr=False)
+    """The job as it was read, where parties find categories together; `job` lists these once they are found."""
+    open_tables: dict[str, Table] = field(default_factory=dict, repr=False)
+    """The tables as they were loaded for it, to be encoded again."""
 
     @property
     def test_facts(self) -> TableFacts | None:
@@ -85,6 +91,33 @@ class HorizontalInputs:
     def maker_of(self, role: str) -> Callable[[], PartyModel] | None:
         """Makes the model of a party; None for a role without rows."""
         return partial(self.make_model, role) if role in self.tables else None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether tables and models are as the run trains them: no categories are left to be found."""
+        return not self.job.columns.found_together
+
+    def settle(self, vocabulary: Vocabulary) -> HorizontalInputs:
+        """The inputs with these categories in place of the ones in tables here alone.
+
+        Raises InputError where tables, test data or models do not fit them.
+        """
+        assert self.open_job is not None  # the job finds categories
+        columns = with_vocabulary(self.open_job.columns, vocabulary)
+        job = replace(self.open_job, columns=columns)
+        again = {
+            party: partial(encode_again, table, columns, sparse=job.sparse) for party, table in self.open_tables.items()
+        }
+        source = _find_test_source(self.site, job, is_needed=False) if self.open_tables else None
+        if source is not None:
+            again[_TEST] = partial(_load, self.site, source, job, _TEST, for_training=False)
+        loaded = load_together(again)
+        notes = tuple(
+            f"categories of column {column!r} were found by all parties together: {len(texts)}"
+            for column, texts in vocabulary.items()
+        )
+        tables = {party: replace(loaded[party], notes=(*loaded[party].notes, *notes)) for party in self.open_tables}
+        return _checked(replace(self, job=job, tables=tables, test_table=loaded.get(_TEST)))
 
     def accepts_other_sums(self, role: str) -> bool:
         """Whether the role's operator allowed this job to sum other parties than before."""
@@ -117,39 +150,52 @@ def load_inputs(
     enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
     loads = {party: partial(_load, site, find_source(site, party, job.data), job, party) for party in parties}
     test_source = _find_test_source(site, job, is_needed=role is None) if parties else None
-    if test_source is not None:
+    if test_source is not None and not settings.found:
         loads[_TEST] = partial(_load, site, test_source, job, _TEST, for_training=False)
     # All that the job has to say of columns is told at once.
     loaded = load_together(loads)
-    tables = {party: _arrange(loaded[party], loaded[parties[0]]) for party in parties}
-    check_same_schema({party: table.feature_names for party, table in tables.items()})
-    if role is None:
-        _check_classes_differ(tables)
-    test_table = None if test_source is None else _check_test_table(loaded[_TEST], tables)
-    for party, table in tables.items():
-        check_row_count(party, len(table), settings)
-        check_rows_to_split(table, settings)
-    model_caveats = _check_models(settings, site, tables)
-    has_moments = settings.training.standardise or "mean" in settings.fills
-    for table in tables.values():
-        check_magnitudes(table, MAX_STANDARDISED if has_moments else MAX_MAGNITUDE)
-    if test_table is not None:
-        check_magnitudes(test_table, MAX_MAGNITUDE)
+    inputs = HorizontalInputs(
+        job,
+        site,
+        {party: loaded[party] for party in parties},
+        loaded.get(_TEST),
+        key_pair=None,
+        roles=here,
+        open_job=job if settings.found else None,
+        open_tables={party: loaded[party] for party in parties} if settings.found else {},
+    )
+    offers = [table.open_categories.offers for table in loaded.values() if table.open_categories is not None]
+    inputs = inputs.settle(join_offers(offers)) if settings.found and role is None else _checked(inputs)
     build_optimiser(settings.training)
     with declare_tenancy(site.machine.single_tenant):
         engine = get_engine()
         if settings.protection == "paillier":
             check_table_memory(settings.key_bits, engine)
-    return HorizontalInputs(
-        job,
-        site,
-        tables,
-        test_table,
-        _load_key(site, job, here, ask_passphrase),
-        load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here}),
-        model_caveats,
-        here,
+    return replace(
+        inputs,
+        key_pair=_load_key(site, job, here, ask_passphrase),
+        party_keys=load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here}),
     )
+
+
+def _checked(inputs: HorizontalInputs) -> HorizontalInputs:
+    """The inputs with their tables' columns in one order and all that can be checked of tables and models checked."""
+    job, settings, parties = inputs.job, inputs.job.settings, list(inputs.tables)
+    tables = {party: _arrange(table, inputs.tables[parties[0]]) for party, table in inputs.tables.items()}
+    check_same_schema({party: table.feature_names for party, table in tables.items()})
+    if len(inputs.roles) == len(settings.everyone):
+        _check_classes_differ(tables)
+    test_table = None if inputs.test_table is None else _check_test_table(inputs.test_table, tables)
+    for party, table in tables.items():
+        check_row_count(party, len(table), settings)
+        check_rows_to_split(table, settings)
+    model_caveats = _check_models(settings, inputs.site, tables)
+    has_moments = settings.training.standardise or "mean" in job.settings.fills
+    for table in tables.values():
+        check_magnitudes(table, MAX_STANDARDISED if has_moments else MAX_MAGNITUDE)
+    if test_table is not None:
+        check_magnitudes(test_table, MAX_MAGNITUDE)
+    return replace(inputs, tables=tables, test_table=test_table, model_caveats=model_caveats)
 
 
 def _find_test_source(site: Site, job: Job, *, is_needed: bool) -> DataSource | None:

@@ -7,11 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from hekat.channel import Channel
 from hekat.data import Table
+from hekat.data.columns.found import Vocabulary
 from hekat.errors import ChannelError
 from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
@@ -62,7 +64,8 @@ class RoleContext:
     metrics of a state on the common test set, empty without one. `key_pair` is the leader's; a leader without one makes
     it. `resume_point` says to a role without rows where the parties go on. `dropout_round` is the round in which the
     party leaves, to see the others go on. `exactness_check` compares the updates of all parties, so it exists only
-    where one process plays them all.
+    where one process plays them all. `settle` gives the context once the parties found categories together; None where
+    nothing is to be found, or it was before.
     """
 
     job: Job
@@ -83,6 +86,7 @@ class RoleContext:
     exactness_check: ExactnessCheck | None = None
     other_sums_accepted: bool = False
     model_caveats: tuple[str, ...] = ()
+    settle: Callable[[RoleContext, Vocabulary], RoleContext] | None = None
 
 
 class HorizontalRole:
@@ -202,10 +206,11 @@ class HorizontalRole:
         """How long a role waits for the aggregator, which may be waiting for each of the parties."""
         return aggregator_timeout_of(self._context.job.timeout_s, len(self._context.settings.parties))
 
-    def _party_run(self, channel: RecordedChannel) -> PartyRun:
+    def _local_run(self, channel: RecordedChannel) -> LocalRun:
         context = self._context
-        made = None if context.make_model is None else context.make_model()
-        local = LocalRun(
+        # Before categories are found there is no model of the right size.
+        made = None if context.make_model is None or context.settle is not None else context.make_model()
+        return LocalRun(
             stopwatch=self._session.stopwatch,
             on_round=self._note_round,
             save=lambda state: channel.note_saved(context.observer.save(state)),
@@ -217,9 +222,19 @@ class HorizontalRole:
             on_columns=self._note_columns,
             model=None if made is None else made.model,
             model_code="" if made is None else made.code,
+            vocabulary=context.job.vocabulary,
         )
+
+    def _settle(self, channel: RecordedChannel, vocabulary: Vocabulary) -> tuple[Table, LocalRun]:
+        assert self._context.settle is not None  # as in `_party_run`
+        self._context = self._context.settle(self._context, vocabulary)
+        assert self._context.table is not None  # a party has one
+        return self._context.table, self._local_run(channel)
+
+    def _party_run(self, channel: RecordedChannel) -> PartyRun:
+        context = self._context
         return PartyRun(
-            local=local,
+            local=self._local_run(channel),
             key_pair=context.key_pair if context.role == context.settings.leader else None,
             exactness_check=context.exactness_check,
             on_packing=self._keep_packing,
@@ -229,6 +244,7 @@ class HorizontalRole:
             accept_members=context.accept_members,
             on_members=self._keep_members,
             names_are_keys=bool(context.job.party_keys),
+            settle=None if context.settle is None else partial(self._settle, channel),
         )
 
     def _note_round(self, record: RoundRecord, state: TrainingState) -> None:

@@ -11,6 +11,7 @@ from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.run.horizontal.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.evaluation import evaluation_of
+from hekat.run.horizontal.found_categories import SettledInputs, opening_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
 from hekat.run.horizontal.resume import Stopped, resume_role
@@ -87,6 +88,8 @@ def run_horizontal_role(
             if resumed.state is not None:
                 # Else a party that is stopped before it saves a round would leave nothing, and others would.
                 observer.save(resumed.state)
+        settled = SettledInputs(inputs)
+        finds = role in inputs.open_tables and resumed is None
         with open_states(inputs, job.settings, folder.path) as states:
             played = HorizontalRole(
                 RoleContext(
@@ -94,7 +97,7 @@ def run_horizontal_role(
                     settings=job.settings,
                     role=role,
                     session=folder.session,
-                    table=inputs.tables.get(role),
+                    table=opening_table(inputs, role) if finds else inputs.tables.get(role),
                     evaluate=evaluation_of(inputs),
                     make_model=inputs.maker_of(role),
                     upload_state=states.get(role),
@@ -107,6 +110,7 @@ def run_horizontal_role(
                     own_state=None if resumed is None else resumed.own,
                     other_sums_accepted=inputs.accepts_other_sums(role),
                     model_caveats=inputs.model_caveats,
+                    settle=settled.settle if finds else None,
                 )
             )
             # What the role raised is to be told, and not that its figures are missing.
@@ -128,9 +132,10 @@ def run_horizontal_role(
             finally:
                 with quiet:
                     folder.write_result(played.result, PROTOCOL)
+        inputs = settled.inputs
         if state is not None:
             names = inputs.tables[role].feature_names
-            save_trained_model(folder.path, job, state, names, inputs.make_model(role))
+            save_trained_model(folder.path, inputs.job, state, names, inputs.make_model(role))
         summary = _summarise(inputs, folder, played, role)
         folder.write_summary(summary)
         folder.events.write("finished", rounds=0 if state is None else state.rounds_done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,9 +17,17 @@ from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
 from hekat.protocol.horizontal.training.validation import ValidationState
-from hekat.run.horizontal.check_resumable import FILL, LAST_ROUND, ROW_COUNT, VALIDATION_EDGES, check_resumable
+from hekat.run.horizontal.check_resumable import (
+    FILL,
+    LAST_ROUND,
+    ROW_COUNT,
+    VALIDATION_EDGES,
+    VOCABULARY,
+    check_resumable,
+)
 from hekat.run.horizontal.validation_history import read_folds, read_history, write_history
-from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
+from hekat.run.horizontal.vocabulary_entry import decode_vocabulary, encode_vocabulary
+from hekat.state import Checkpoint, load_checkpoint, refuse_checkpoint, save_checkpoint
 from hekat.state.file_format import this_release
 
 CHECKPOINT_FILE = "checkpoint.npz"
@@ -47,6 +55,8 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
     }
     if state.validation.edges.size:
         codec_state[VALIDATION_EDGES] = state.validation.edges.astype(np.float64)
+    if state.vocabulary:
+        codec_state[VOCABULARY] = encode_vocabulary(state.vocabulary)
     if state.control:
         codec_state[ROW_COUNT] = float(state.row_count)
         codec_state.update({f"{CONTROL}{name}": values for name, values in state.control.items()})
@@ -101,6 +111,8 @@ def load_resumed(path: Path, job: Job, column_count: int, model: Model) -> Resum
     """
     checkpoint = load_checkpoint(path, job.digest)
     try:
+        if job.settings.found and _vocabulary_of(path, job, checkpoint) != job.vocabulary:
+            raise refuse_checkpoint(f"checkpoint {path}", "the categories of the run's first checkpoint", "others")
         check_resumable(f"checkpoint {path}", checkpoint, job.settings, column_count, model)
     except StateError as error:
         writer = checkpoint.releases[-1]
@@ -108,7 +120,16 @@ def load_resumed(path: Path, job: Job, column_count: int, model: Model) -> Resum
             raise
         cure = f"resume with hekat {writer[:40]}, which wrote it, or begin a new run"
         raise StateError(error.what, expected=error.expected, got=error.got, cure=cure) from None
-    return Resumed(_state_of(checkpoint), checkpoint.releases)
+    return Resumed(replace(_state_of(checkpoint), vocabulary=job.vocabulary), checkpoint.releases)
+
+
+def load_vocabulary(path: Path, job: Job) -> dict[str, tuple[str, ...]]:
+    """The categories that the run found which wrote the checkpoint at `path`. Raises StateError as `load_resumed`."""
+    return _vocabulary_of(path, job, load_checkpoint(path, job.digest))
+
+
+def _vocabulary_of(path: Path, job: Job, checkpoint: Checkpoint) -> dict[str, tuple[str, ...]]:
+    return decode_vocabulary(f"checkpoint {path}", checkpoint.codec_state.get(VOCABULARY), job.settings.found)
 
 
 def load_state(path: Path, job: Job, column_count: int, model: Model) -> TrainingState:

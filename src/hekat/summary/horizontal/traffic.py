@@ -13,6 +13,7 @@ _KINDS = (
     ("bounds", re.compile(r"(?:fold-\d+/)?round-\d+/(?:exponents(?:/|$)|range$|clip$)")),
     ("agreement", re.compile(r"(?:fold-\d+/)?round-\d+/(?:end|agreed)$")),
     ("sums", re.compile(r"(?:fold-\d+/)?round-\d+/")),
+    ("categories", re.compile(r"categories/")),
     ("fill", re.compile(r"fill/")),
     ("standardise", re.compile(r"standardise/")),
     ("validation", re.compile(r"(?:fold-\d+/)?validation/")),

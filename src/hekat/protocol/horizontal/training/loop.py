@@ -13,6 +13,7 @@ import numpy as np
 
 from hekat.data import Features, Table
 from hekat.data.columns.fill_in import fill_in
+from hekat.data.columns.found import Vocabulary
 from hekat.errors import InputError
 from hekat.model import Model, OptimiserState, make_model
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
@@ -82,7 +83,8 @@ class TrainingState:
     """Everything a checkpoint holds; equal bytes at every party. `finished`: no round follows.
 
     `control` is scaffold's c, the mean over `row_count` rows of all parties. `last_rounds` tells of each
-    party the last round whose sum holds its update, where parties keep states of their own.
+    party the last round whose sum holds its update, where parties keep states of their own. `vocabulary` are the
+    categories that the parties found together.
     """
 
     parameters: Tensors
@@ -98,6 +100,7 @@ class TrainingState:
     validation: ValidationState = field(default_factory=ValidationState)
     folds: list[dict[str, float]] = field(default_factory=list)
     """By fold that is done: metrics of its model on the rows of the fold, over all parties, and its "rounds"."""
+    vocabulary: Vocabulary = field(default_factory=dict)
 
     @property
     def sums_done(self) -> int:
@@ -119,6 +122,7 @@ class TrainingState:
             last_rounds=dict(self.last_rounds),
             validation=self.validation.copy(),
             folds=[dict(metrics) for metrics in self.folds],
+            vocabulary=self.vocabulary,
         )
 
 
@@ -148,6 +152,8 @@ class LocalRun:
     """A model of the site's own; None: the one of Hekat's that the settings name."""
     model_code: str = ""
     """The digest of the site's code that made `model`."""
+    vocabulary: Vocabulary = field(default_factory=dict)
+    """The categories that the parties found together, by which the table is encoded."""
 
     def model_for(self, settings: HorizontalSettings, column_count: int) -> Model:
         """The model to train on tables of `column_count` columns. Raises InputError."""
@@ -241,7 +247,7 @@ class _Trainer:
             first = self._first_search(self._step, standardiser.apply(table.features))
         else:
             first = self._step.init_state(parameters)
-        state = TrainingState(parameters, first, standardiser)
+        state = TrainingState(parameters, first, standardiser, vocabulary=self._run.vocabulary)
         if self._settings.training.has_control:
             rows = Counter("rows", len(table), maximum=self._settings.weight_max)
             state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows])["rows"]
@@ -432,8 +438,12 @@ class _Trainer:
 
 
 def digest_model(state: TrainingState, key: bytes) -> bytes:
-    """A keyed digest of parameters, standardiser and control variates; equal only where every byte is."""
+    """A keyed digest of parameters, standardiser, control variates and the categories that were found; equal only where
+    every byte is."""
     digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
+    if state.vocabulary:
+        found = json.dumps(dict(state.vocabulary), sort_keys=True).encode()
+        digest.update(b"vocabulary" + len(found).to_bytes(8, "little") + found)
     standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
     if state.standardiser.fill is not None:
         standardiser["standardiser/fill"] = state.standardiser.fill

@@ -1,0 +1,1 @@
+"""Categories that parties with the same columns find together, by one sum."""
