@@ -16,13 +16,14 @@ from tests.launch.roles_apart import RolesApart
 
 from hekat.cli.main import main
 from hekat.cost.horizontal import cost_of_job
-from hekat.errors import HekatError, InputError, JobError, PartyStoppedError, StateError
+from hekat.errors import ChannelError, HekatError, InputError, JobError, PartyStoppedError, StateError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.load_any_job import load_any_job
 from hekat.launch.horizontal.run import run_job
 from hekat.protocol.horizontal.categories import agree_on_categories
 from hekat.run.horizontal.found_categories import settle_as_before
 from hekat.run.horizontal.load_inputs import load_inputs
+from hekat.run.horizontal.role import HorizontalRole
 from hekat.run.horizontal.trained_model import load_trained_model
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, EARLIER_FILE
 from hekat.run.horizontal.vocabulary_entry import decode_vocabulary, encode_vocabulary
@@ -227,6 +228,18 @@ def test_a_hostile_table_ends_the_run_in_its_phase(tmp_path: Path, monkeypatch) 
     with pytest.raises(PartyStoppedError, match=r"cannot be read from their sum \(step categories/table\)") as caught:
         run_together(jobs_in(tmp_path / "found", FOUND))
     assert "run again" in str(caught.value)
+
+
+def test_a_party_that_leaves_while_categories_are_found_ends_the_run(tmp_path: Path, monkeypatch) -> None:
+    def leave(self, step: str, part: str) -> None:
+        if self._context.role == "east" and step == "categories/table" and part == "sign":
+            raise ChannelError("gone")
+
+    monkeypatch.setattr(HorizontalRole, "_leave_where_asked", leave)
+    with pytest.raises(PartyStoppedError) as caught:
+        run_together(jobs_in(tmp_path / "found", FOUND))
+    assert "categories/table" in caught.value.step
+    assert "east" in str(caught.value)
 
 
 def test_a_dry_run_counts_what_is_found_here_and_what_finding_costs(tmp_path: Path, capsys) -> None:
