@@ -179,3 +179,46 @@ def test_texts_of_a_series_are_labels_and_a_gap_among_them_is_refused() -> None:
         VerticalLogisticRegression(guest="bank", id="customer", **PLAIN).fit(
             {"bank": bank, "insurer": insurer}, y.map({True: "yes", False: None})
         )
+
+
+def test_what_float64_and_a_model_cannot_take_is_refused_in_the_words_of_estimators() -> None:
+    """Numbers beyond 2^53 were rounded without a word."""
+    bank, insurer, y = people()
+    bank = bank[["age", "income"]]
+    for column, match in (
+        (np.full(len(bank), 2**53 + 1), r"'odd' holds whole numbers that float64 cannot.*name the column in id"),
+        (pandas.date_range("2024-01-01", periods=len(bank)), r"'odd' holds dates.*make numbers of them"),
+        (pandas.Series([object()] * len(bank), index=bank.index), "'odd' cannot be used.*leave the column out"),
+    ):
+        with pytest.raises(InputError, match=match) as refused:
+            VerticalLogisticRegression(**PLAIN).fit({"bank": bank.assign(odd=column), "insurer": insurer}, y)
+        assert "site file" not in str(refused.value)
+
+
+def test_frames_of_other_libraries_are_read_as_those_of_pandas() -> None:
+    polars = pytest.importorskip("polars", reason="needs hekat[dev]")
+    pyarrow = pytest.importorskip("pyarrow", reason="needs hekat[parquet]")
+    bank = people()[0]
+    columns = {"age": bank["age"].tolist(), "income": bank["income"].tolist()}
+    expected = read_parties({"bank": bank[["age", "income"]].to_numpy()}, None, None)["bank"].features
+    for make in (polars.DataFrame, pyarrow.table):
+        cut = read_parties(make(columns), {"bank": ["age"], "insurer": [1]}, None)
+        assert cut["insurer"].feature_names == ("income",)
+        np.testing.assert_array_equal(cut["insurer"].features, expected[:, [1]])
+        given = make({"customer": list(range(len(bank))), **columns})
+        table = read_parties({"bank": given}, None, None, "customer")["bank"]
+        assert table.feature_names == ("age", "income")
+        assert table.ids is not None
+        np.testing.assert_array_equal(table.features, expected)
+    with pytest.raises(InputError, match=r"a lazy frame.*collect"):
+        read_parties({"bank": polars.DataFrame(columns).lazy()}, None, None)
+
+
+def test_pandas_columns_of_any_kind_of_number_are_numbers() -> None:
+    """Truth values, numbers with gaps in pandas' own types, and numbers among objects, with names that are numbers."""
+    frame = pandas.DataFrame({0: [True, False], 1: [1, 2]})
+    frame[2] = pandas.array([1, None], dtype="Int64")
+    frame[3] = pandas.Series([1.5, None], dtype=object)
+    table = read_parties({"bank": frame}, None, None)["bank"]
+    assert table.feature_names == ("0", "1", "2", "3")
+    np.testing.assert_array_equal(table.features, [[1, 1, 1, 1.5], [0, 2, np.nan, np.nan]])

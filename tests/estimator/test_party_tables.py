@@ -11,34 +11,7 @@ from hekat.errors import InputError
 from hekat.estimator.party_tables import labels_for, read_parties
 
 X = np.arange(24.0).reshape(4, 6) ** 2
-
-
-class Column:
-    """One column of a Frame."""
-
-    def __init__(self, values: np.ndarray) -> None:
-        self.dtype, self._values = values.dtype, values
-
-    def to_numpy(self) -> np.ndarray:
-        return self._values
-
-
-class Frame:
-    """What of a data frame is used: names of columns, the columns by name, and `to_numpy`."""
-
-    columns = ("age", "income", "claims", "premium", "debt", "years")
-
-    def __init__(self, columns: tuple[str, ...] = columns) -> None:
-        self.columns = columns
-
-    def __getitem__(self, names: str | list[str]) -> Column | Frame:
-        return Column(X[:, Frame.columns.index(names)]) if isinstance(names, str) else Frame(tuple(names))
-
-    def to_numpy(self) -> np.ndarray:
-        return X[:, [Frame.columns.index(name) for name in self.columns]]
-
-    def __len__(self) -> int:
-        return len(X)
+COLUMNS = ("age", "income", "claims", "premium", "debt", "years")
 
 
 def dense(table: Table) -> np.ndarray:
@@ -66,7 +39,10 @@ def test_one_array_is_cut_by_slices_positions_and_masks(columns, form) -> None:
 
 
 def test_a_data_frame_is_cut_by_names_and_keeps_them() -> None:
-    tables = read_parties(Frame(), {"bank": ["age", "income"], "insurer": ["years", "premium"]}, None)
+    pandas = pytest.importorskip("pandas", reason="needs hekat[dev]")
+    tables = read_parties(
+        pandas.DataFrame(X, columns=list(COLUMNS)), {"bank": ["age", "income"], "insurer": ["years", "premium"]}, None
+    )
     assert contents(tables) == {
         "bank": (X[:, :2].tolist(), ("age", "income")),
         "insurer": (X[:, [5, 3]].tolist(), ("years", "premium")),
@@ -80,8 +56,12 @@ def test_one_column_is_a_position_of_any_whole_type() -> None:
 
 
 def test_a_name_that_two_columns_have_is_refused() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs hekat[dev]")
+    frame = pandas.DataFrame(X, columns=["age", "age", *COLUMNS[2:]])
+    with pytest.raises(InputError, match=r"two columns of bank have the same name.*rename one"):
+        read_parties(frame, {"bank": [0, 1], "insurer": [5]}, None)
     with pytest.raises(InputError, match=r"column of bank cannot be told by its name.*'age'"):
-        read_parties(Frame(("age", "age", *Frame.columns[2:])), {"bank": ["age"], "insurer": ["years"]}, None)
+        read_parties(frame, {"bank": ["age"], "insurer": ["years"]}, None)
 
 
 def test_arrays_by_party_come_with_the_guest_first() -> None:

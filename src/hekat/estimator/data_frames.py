@@ -1,7 +1,7 @@
 """Data frames as a party's columns: their numbers, and the ids and the index that say which record each row is.
 
-Frames are known by what they can do, so that pandas and polars are no dependencies: `columns`, `frame[name]` and
-`to_numpy`; a pandas frame or series has an index and `iloc` besides.
+Columns are read as `hekat.data.read_dataframe` reads them. What pandas alone has, an index and `iloc`, is known by its
+names, so that pandas is no dependency.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Ids, make_ids
+from hekat.data import Ids, is_dataframe, make_ids, read_dataframe
+from hekat.data.raw_table import TextColumn
 from hekat.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -22,11 +23,6 @@ INDEX = "index"
 IdName = str | Mapping[str, str] | None
 """The column with the ids of rows: at every party, or by party; INDEX for the frame's index; None: no such column."""
 _SHOWN = 5
-
-
-def is_frame(values: Any) -> bool:
-    """Whether `values` is a data frame."""
-    return hasattr(values, "columns") and hasattr(values, "to_numpy") and hasattr(values, "__getitem__")
 
 
 def index_of(values: Any) -> Any:
@@ -50,7 +46,29 @@ def id_name_at(party: str, name: IdName) -> str | None:
 
 def column_names(frame: Any) -> tuple[str, ...]:
     """The names of all columns of a frame, as texts."""
-    return tuple(str(name) for name in frame.columns)
+    return tuple(str(name) for name in getattr(frame, "column_names", None) or frame.columns)
+
+
+def take_columns(frame: Any, positions: Sequence[int], party: str) -> Any:
+    """A frame of the columns at `positions` alone; a pandas frame keeps its index. Raises InputError for names that
+    repeat."""
+    import narwhals as nw
+
+    _check_names(frame, party)
+    held = nw.from_native(frame, eager_only=True)
+    return held.select([held.columns[position] for position in positions]).to_native()
+
+
+def _check_names(frame: Any, party: str) -> None:
+    names = column_names(frame)
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(
+            f"two columns of {party} have the same name",
+            expected="distinct names",
+            got=", ".join(map(repr, repeated[:_SHOWN])),
+            cure="rename one of them",
+        )
 
 
 def take_ids(values: Any, party: str, name: str) -> tuple[Ids, Any]:
@@ -58,7 +76,7 @@ def take_ids(values: Any, party: str, name: str) -> tuple[Ids, Any]:
 
     Raises InputError for what is no frame, for a column that is missing, and for ids that `make_ids` refuses.
     """
-    if not is_frame(values):
+    if not is_dataframe(values):
         raise InputError(
             f"{party} has no column {name!r}",
             expected="a data frame, whose columns have names, where the parameter id is set",
@@ -82,26 +100,24 @@ def take_ids(values: Any, party: str, name: str) -> tuple[Ids, Any]:
             got="both",
             cure="rename the column, and name it in id where it has the ids",
         )
-    ids = make_ids(np.asarray(values[values.columns[names.index(name)]].to_numpy()), party)
-    return ids, values[[column for column in values.columns if str(column) != name]]
+    import narwhals as nw
+
+    _check_names(values, party)
+    place = names.index(name)
+    ids = make_ids(np.asarray(nw.from_native(values, eager_only=True)[:, place].to_numpy()), party)
+    return ids, take_columns(values, [number for number in range(len(names)) if number != place], party)
 
 
 def numbers_of(frame: Any, party: str) -> FloatArray:
     """The columns of a frame as float64 (rows, columns), with NaN where a value is missing.
 
-    Raises InputError that names all columns that hold no numbers.
+    Raises InputError that names all columns of texts, or the first one of dates, of other values or of whole numbers
+    that float64 does not hold.
     """
-    names = column_names(frame)
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError(
-            f"two columns of {party} have the same name",
-            expected="distinct names",
-            got=", ".join(map(repr, repeated[:_SHOWN])),
-            cure="rename one of them",
-        )
-    columns = {str(name): _column_numbers(frame[name]) for name in frame.columns}
-    texts = [name for name, values in columns.items() if values is None]
+    _check_names(frame, party)
+    read = read_dataframe(frame, party)
+    columns = {name: values for name, values in read.columns.items() if not isinstance(values, TextColumn)}
+    texts = [name for name in read.names if name not in columns]
     if texts:
         raise InputError(
             f"columns of {party} hold no numbers",
@@ -111,13 +127,12 @@ def numbers_of(frame: Any, party: str) -> FloatArray:
             cure="name the column with the ids of rows: id='COLUMN'; encode the others (pandas.get_dummies, "
             "scikit-learn's OneHotEncoder) or leave them out",
         )
-    filled = [values for values in columns.values() if values is not None]
-    return np.column_stack(filled) if filled else np.zeros((len(frame), 0))
+    return np.column_stack(list(columns.values())) if columns else np.zeros((read.row_count, 0))
 
 
 def check_same_index(frames: Mapping[str, Any]) -> None:
     """Raise InputError where pandas frames of several parties, `frames` by party, do not have the same index."""
-    indexes = {party: index_of(values) for party, values in frames.items() if is_frame(values)}
+    indexes = {party: index_of(values) for party, values in frames.items() if is_dataframe(values)}
     indexes = {party: index for party, index in indexes.items() if index is not None}
     first = next(iter(indexes), None)
     for party, index in indexes.items():
@@ -189,14 +204,3 @@ def _index_ids(frame: Any, party: str) -> npt.NDArray[Any]:
             cure="name the column with the ids: id='COLUMN'",
         )
     return np.asarray(index.to_numpy())
-
-
-def _column_numbers(column: Any) -> FloatArray | None:
-    """One column as float64 (rows,); None where it holds no numbers."""
-    values = np.asarray(column.to_numpy())
-    if values.dtype.kind == "O" and getattr(column.dtype, "kind", "O") in "biuf":
-        # pandas' own types for numbers with missing values.
-        values = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if values.dtype.kind == "O" and set(map(type, values.tolist())) <= {bool, int, float}:
-        values = values.astype(np.float64)
-    return values.astype(np.float64) if values.dtype.kind in "biuf" and values.ndim == 1 else None

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hekat.data import Table, check_finite
+from hekat.data import Table, check_finite, is_dataframe
 from hekat.errors import InputError
-from hekat.estimator.data_frames import align_labels, is_frame, plain_labels
+from hekat.estimator.data_frames import align_labels, plain_labels
 from hekat.estimator.horizontal_parameters import HorizontalParameters
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_tables import as_table
@@ -128,7 +128,7 @@ class HorizontalModel(HorizontalParameters):
         """Keep the columns' names where the parties' rows had some, as scikit-learn does."""
         first, given = next(iter(X.items()))
         rows = given[0] if isinstance(given, tuple) else given
-        if is_frame(rows) or isinstance(rows, Table):
+        if is_dataframe(rows) or isinstance(rows, Table):
             self.feature_names_in_: npt.NDArray[Any] = np.array(tables[str(first)].feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -159,7 +159,7 @@ class HorizontalModel(HorizontalParameters):
         check_finite(table)
         features, names = table.features, table.feature_names
         known = getattr(self, "feature_names_in_", np.array(names)).tolist()
-        has_names = is_frame(X) or isinstance(X, Table)
+        has_names = is_dataframe(X) or isinstance(X, Table)
         if features.shape[1] != self.n_features_in_ or (has_names and set(names) != set(known)):
             raise InputError(
                 "X has other columns than the model",

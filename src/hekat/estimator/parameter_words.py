@@ -28,7 +28,13 @@ _KEY = re.compile(
 _POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")
 
 # Where a job's table is put right, and an estimator's X has to be.
-_IGNORE = ", or ignore columns in the site file"
+_OF_SITE_FILES = {
+    ", or ignore columns in the site file": ", or leave columns out at both",
+    'in the site file, dates = ["COLUMN"] makes days since 1970-01-01 of them, ignore leaves the column out': "make "
+    "numbers of them, such as days since one date, or leave the column out",
+    "name the column under id or ignore in the site file, or": "name the column in id, leave it out, or",
+    "name the column under ignore in the site file": "leave the column out",
+}
 
 
 def in_parameters(method: Callable[P, T]) -> Callable[P, T]:
@@ -48,6 +54,8 @@ def in_parameters(method: Callable[P, T]) -> Callable[P, T]:
 def to_parameters(text: str) -> str:
     """`text` with every key of a job, such as `training.epochs`, as the parameter that stands for it."""
     named = _KEY.sub(lambda key: _PARAMETERS.get(key[0], key[0].partition(".")[2]), text)
-    named = _POLICY.sub("", named).replace(_IGNORE, ", or leave columns out at both")
+    named = _POLICY.sub("", named)
+    for of_site_file, here in _OF_SITE_FILES.items():
+        named = named.replace(of_site_file, here)
     named = named.replace("let the job say ", "set ")
     return named.replace(" in the job file", "").replace(" in the job", "")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Table
+from hekat.data import Table, is_dataframe
 from hekat.errors import InputError
 from hekat.estimator.data_frames import (
     IdName,
@@ -18,9 +18,9 @@ from hekat.estimator.data_frames import (
     check_same_index,
     column_names,
     id_name_at,
-    is_frame,
     numbers_of,
     plain_labels,
+    take_columns,
     take_ids,
 )
 
@@ -133,8 +133,8 @@ def _cut(X: Any, columns: Columns | None, id_name: IdName) -> dict[str, Table]:
             cure="leave id out, and name the columns that are features in the parameter columns; or give each party's "
             "data frame",
         )
-    array = X if is_frame(X) else _content(X, "X")
-    if not is_frame(X) and getattr(array, "ndim", 0) != 2:
+    array = X if is_dataframe(X) else _content(X, "X")
+    if not is_dataframe(X) and getattr(array, "ndim", 0) != 2:
         raise _refusal("X is no table", "an array (rows, columns)", f"shape {getattr(array, 'shape', '()')}")
     names = _names_of(X) or tuple(f"x{number}" for number in range(array.shape[1]))
     rows = array.tocsc() if hasattr(array, "tocsc") else array
@@ -146,10 +146,7 @@ def _cut(X: Any, columns: Columns | None, id_name: IdName) -> dict[str, Table]:
         if twice or len(set(positions)) != len(positions):
             raise _refusal("a column is given out twice", "each column at one party", f"one that repeats at {party!r}")
         holder |= dict.fromkeys(positions, party)
-        if is_frame(X):
-            part = numbers_of(X[[X.columns[position] for position in positions]], party)
-        else:
-            part = rows[:, positions]
+        part = numbers_of(take_columns(X, positions, party), party) if is_dataframe(X) else rows[:, positions]
         tables[party] = Table(part, None, tuple(names[position] for position in positions), party)
     return tables
 
@@ -190,11 +187,11 @@ def _check_aligned(tables: Mapping[str, Table]) -> None:
 def _content(values: Any, name: str) -> Any:
     if hasattr(values, "tocsr"):
         return values
-    return numbers_of(values, name) if is_frame(values) else np.asarray(values)
+    return numbers_of(values, name) if is_dataframe(values) else np.asarray(values)
 
 
 def _names_of(values: Any) -> tuple[str, ...] | None:
-    return column_names(values) if is_frame(values) else None
+    return column_names(values) if is_dataframe(values) else None
 
 
 def _refusal(what: str, expected: str, got: str) -> InputError:
