@@ -3,7 +3,8 @@
 The measured party holds a state of float32 values and takes means of it, three rounds or more; between them it changes
 its tensors in place, as training does. Resident memory is read before the first call, when the state is there and the
 session is open; the kernel's peak (VmHWM) is set back then, and read after each round. What a party may take beside its
-caller's own state: twice the update and 200 MiB.
+caller's own state: twice the update and 200 MiB. `--protection lattice none` measures both, one after the other, by the
+same messages over the same sealed channel; with `none` they hold float32 numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import argparse
 import math
 import multiprocessing
+import statistics
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
@@ -26,10 +29,11 @@ from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.turns import Turns
 from hekat.protocol.in_process import make_sessions
 from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
-from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.settings import Protection, SumSettings
 from measuring.piped_channel import PipedChannel, serve_pipe
 from measuring.record import machine, print_rows, write_results
 
+PROTECTIONS = ("lattice", "none")
 PARTIES = ("north", "lake", "county")
 MEASURED = "lake"
 VALUES = (1_000_000, 10_000_000, 100_000_000)
@@ -39,16 +43,18 @@ MIB = 1 << 20
 ALLOWED_BESIDE_MIB = 200
 
 
-def make_roles(folder: Path, parties: tuple[str, ...]) -> LoopRoles:
+def make_roles(folder: Path, parties: tuple[str, ...], protection: Protection) -> LoopRoles:
     """The roles that play in this process; every process has the same settings and reads the same keys."""
     settings = SumSettings(
         parties=PARTIES,
         aggregator="aggregator",
         weight_max=1024,
+        protection=protection,
     )
     keys = {name: PartyKey.load(folder / f"{name}.key") for name in settings.everyone}
     sessions = make_sessions(keys, run_id="loop-memory", protocol="loop-memory", job_digest=bytes(32))
-    states = {name: open_upload_state(folder / "state" / name, bytes(32)) for name in parties}
+    masked = parties if protection == "lattice" else ()
+    states = {name: open_upload_state(folder / "state" / name, bytes(32)) for name in masked}
     return LoopRoles(settings, sessions, Turns(parties), states)
 
 
@@ -79,13 +85,16 @@ def memory_mib(field: str) -> float:
     return int(lines[field].split()[0]) / 1024
 
 
-def play_measured(pipe: Connection, folder: str, value_count: int, rounds: int) -> None:
+def play_measured(pipe: Connection, folder: str, protection: Protection, value_count: int, rounds: int) -> None:
     """The process of the measured party."""
-    roles = make_roles(Path(folder), (MEASURED,))
+    roles = make_roles(Path(folder), (MEASURED,), protection)
     channel = PipedChannel(pipe, MEASURED, roles.settings.everyone)
     found: dict[str, float] = {}
+    began = [0.0]
 
     def measure(what: str) -> None:
+        now = time.perf_counter()
+        found[f"{what}: s"], began[0] = now - began[0], now
         if what == "before":
             found[what] = memory_mib("VmRSS")
             # 5: the kernel's peak begins anew at what is resident now.
@@ -97,18 +106,20 @@ def play_measured(pipe: Connection, folder: str, value_count: int, rounds: int) 
     channel.end(found)
 
 
-def measure_party(value_count: int, rounds: int) -> dict[str, Any]:
-    """One row: the measured party's peak above what it held before, after each round."""
+def measure_party(protection: Protection, value_count: int, rounds: int) -> dict[str, Any]:
+    """One row: the measured party's peak above what it held before, after each round, and seconds of a round."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     with tempfile.TemporaryDirectory() as folder:
         for name in (*PARTIES, "aggregator"):
             PartyKey.generate().save(Path(folder) / f"{name}.key")
-        process = context.Process(target=play_measured, args=(there, folder, value_count, rounds))
+        process = context.Process(
+            target=play_measured, args=(there, folder, protection, value_count, rounds), daemon=True
+        )
         process.start()
         there.close()
         others = tuple(name for name in PARTIES if name != MEASURED)
-        roles = make_roles(Path(folder), others)
+        roles = make_roles(Path(folder), others, protection)
 
         def play_other(name: str, channel: Channel) -> Any:
             if name == MEASURED:
@@ -122,15 +133,18 @@ def measure_party(value_count: int, rounds: int) -> dict[str, Any]:
         found = run_parties({name: partial(play_other, name) for name in names}, timeout_s=math.inf)[MEASURED]
         process.join()
     update_mib = 4 * value_count / MIB
-    beside = {what: peak - found["before"] for what, peak in found.items() if what != "before"}
+    names = [f"round {number + 1}" for number in range(rounds)]
+    beside = {name: found[name] - found["before"] for name in names}
     most = max(beside.values())
     row: dict[str, Any] = {
+        "protection": protection,
         "values": value_count,
         "update MiB": update_mib,
         "before MiB": found["before"],
         **{f"{what}: peak above it": above for what, above in beside.items()},
         "allowed": 2 * update_mib + ALLOWED_BESIDE_MIB,
         "beside twice the update": most - 2 * update_mib,
+        "round s": statistics.median(found[f"{name}: s"] for name in names),
         "within": most <= 2 * update_mib + ALLOWED_BESIDE_MIB,
     }
     return {name: round(value, 1) if isinstance(value, float) else value for name, value in row.items()}
@@ -138,14 +152,19 @@ def measure_party(value_count: int, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--protection", nargs="+", choices=PROTECTIONS, default=["lattice"])
     parser.add_argument("--values", type=int, nargs="*", default=VALUES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--no-write", action="store_true", help="print only")
     options = parser.parse_args()
-    rows = [measure_party(value_count, options.rounds) for value_count in options.values]
+    rows = [
+        measure_party(protection, value_count, options.rounds)
+        for value_count in options.values
+        for protection in options.protection
+    ]
     print_rows(rows)
     if not options.no_write:
-        print(write_results("loop_memory", rows, parties=len(PARTIES), value_bits=16, protection="lattice"))
+        print(write_results("loop_memory", rows, parties=len(PARTIES), value_bits=16, protections=options.protection))
     else:
         print(machine()["cpu"])
 

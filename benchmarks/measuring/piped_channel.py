@@ -6,6 +6,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from hekat.channel import Channel
+from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import ChannelError
 
 
@@ -24,25 +25,28 @@ class PipedChannel:
         return self._parties
 
     def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
-        self._call("send", to, step, payload, timeout_s)
+        self._call("send", to, step, payload, timeout_s=timeout_s)
 
     def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
-        payload = self._call("receive", sender, step, timeout_s)
+        payload = self._call("receive", sender, step, timeout_s=timeout_s)
         assert isinstance(payload, bytes)
         return payload
 
     def note_saved(self, what: str) -> None:
         self._call("note_saved", what)
 
-    def expel(self, party: str, reason: str) -> None:
-        self._call("expel", party, reason)
+    def leave(self, notice: DropoutNotice) -> None:
+        self._call("leave", notice)
+
+    def expel(self, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
+        self._call("expel", party, reason, notice)
 
     def end(self, result: Any) -> None:
         """The party has ended, with this result."""
-        self._pipe.send(("end", result))
+        self._pipe.send(("end", (result,), {}))
 
-    def _call(self, *call: Any) -> Any:
-        self._pipe.send(call)
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
+        self._pipe.send((name, arguments, named))
         works, answer = self._pipe.recv()
         if not works:
             raise ChannelError(answer)
@@ -52,15 +56,11 @@ class PipedChannel:
 def serve_pipe(pipe: Connection, channel: Channel) -> Any:
     """Play the calls of a `PipedChannel` on the channel of its party here, until it ends; its result."""
     while True:
-        name, *arguments = pipe.recv()
+        name, arguments, named = pipe.recv()
         if name == "end":
             return arguments[0]
         try:
-            if name == "receive":
-                sender, step, timeout_s = arguments
-                answer = channel.receive(sender, step, timeout_s=timeout_s)
-            else:
-                answer = getattr(channel, name)(*arguments)
+            answer = getattr(channel, name)(*arguments, **named)
         except ChannelError as error:
             pipe.send((False, str(error)))
         else:
