@@ -74,7 +74,7 @@ def _training() -> Iterator[str]:
 
 
 _HOW_TRAINED = """\
-The run without encryption is Hekat's own with protection `none`: its updates travel as float64, sealed, signed and
+The run without encryption is Hekat's own with protection `none`: a job's updates travel as float64, sealed, signed and
 compared between the parties as any other, and so its exchange takes time too, and twice the bytes of bare float32,
 which the last column has and which was not timed. A round of `fedavg` is one local epoch;
 `fedsgd` is run for some rounds of one batch each, for its time and its bias, not to a good model.

@@ -66,6 +66,10 @@ def test_a_key_below_3072_bits_is_noted(sample: dict[str, Any], bits: int, warne
     assert (key_warning(sample) is not None) is warned
 
 
+def test_the_plain_federation_is_not_taken_for_bare_float32(sample: dict[str, Any]) -> None:
+    assert "as float64 of twice the bytes of bare float32" in " ".join(time_sentences(sample))
+
+
 def test_all_sums_within_their_bounds(sample: dict[str, Any]) -> None:
     first, clipped = exactness_sentences(sample)
     assert first == "22 sums checked, all within the stated bound; the nearest came to 72.4% of its bound."
