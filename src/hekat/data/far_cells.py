@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hekat.data.check import find_constant_columns
+from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.features import FloatArray, is_dense
 from hekat.data.table import Table
 
@@ -39,15 +40,19 @@ class FarCells:
         )
 
 
-def with_notes_on_cells(table: Table) -> Table:
+def with_notes_on_cells(table: Table, specs: ColumnSpecs | None = None) -> Table:
     """`table` with `notes_on_cells` among its notes."""
-    return replace(table, notes=(*table.notes, *notes_on_cells(table)))
+    return replace(table, notes=(*table.notes, *notes_on_cells(table, specs)))
 
 
-def notes_on_cells(table: Table) -> tuple[str, ...]:
-    """Sentences for the owner of `table` on cells and columns that a model learns nothing good from."""
+def notes_on_cells(table: Table, specs: ColumnSpecs | None = None) -> tuple[str, ...]:
+    """Sentences for the owner of `table` on cells and columns that a model learns nothing good from.
+
+    Columns that the job's description keeps spare may be empty.
+    """
     notes = [found.describe() for found in find_far_cells(table)]
     constant = find_constant_columns(table) if len(table) >= _LEAST_ROWS else ()
+    constant = tuple(name for name in constant if specs is None or not specs.is_spare(name))
     if constant:
         names = ", ".join(map(repr, constant[:_MOST_NAMED]))
         more = f" and {len(constant) - _MOST_NAMED} more" if len(constant) > _MOST_NAMED else ""

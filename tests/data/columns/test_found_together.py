@@ -13,6 +13,7 @@ from hekat.data.columns.encode import encode_again
 from hekat.data.columns.found import MOST_FOUND, check_vocabulary, is_category, join_offers, most_categories
 from hekat.data.columns.settle import settle_fills
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
+from hekat.data.far_cells import notes_on_cells
 from hekat.errors import InputError
 
 
@@ -115,6 +116,15 @@ def test_what_is_no_category(text: str) -> None:
     assert not is_category(text)
     assert is_category("Bäcker")
     assert is_category("x" * 64)
+
+
+def test_columns_that_are_kept_spare_are_not_noted_as_constant() -> None:
+    names = ("age", "job=a", "job=other", "job=missing", "town=other")
+    table = Table(np.column_stack([np.arange(30.0), np.arange(30) % 2, *[np.zeros(30)] * 3]), None, names)
+    for spec in (ColumnSpec("job", categories=("a",), other=True), ColumnSpec("job", found=True, other=True)):
+        specs = ColumnSpecs((spec, ColumnSpec("*", missing="category")))
+        assert [specs.is_spare(name) for name in names] == [False, False, True, True, False]
+        assert notes_on_cells(table, specs) == ("1 of 5 columns hold one value in every row: 'town=other'",)
 
 
 def test_an_owner_finds_categories_of_rows_enough_and_counts_the_rest_as_other(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from hekat.job.agreed_terms import terms_of
 from hekat.job.load_any_job import load_any_job
 from hekat.launch.horizontal.run import run_job
 from hekat.protocol.horizontal.categories import agree_on_categories
-from hekat.run.horizontal.found_categories import settle_as_before
+from hekat.run.horizontal.found_categories import SettledInputs, settle_as_before
 from hekat.run.horizontal.load_inputs import load_inputs
-from hekat.run.horizontal.role import HorizontalRole
+from hekat.run.horizontal.role import HorizontalRole, RoleContext
 from hekat.run.horizontal.trained_model import load_trained_model
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, EARLIER_FILE
 from hekat.run.horizontal.vocabulary_entry import decode_vocabulary, encode_vocabulary
@@ -112,7 +112,23 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_together(jobs_in(tmp_path_factory.mktemp("listed"), LIST))
 
 
-def test_roles_apart_train_the_model_of_the_job_that_lists_all_texts(fork, tmp_path: Path, listed: Path) -> None:
+def test_roles_apart_train_the_model_of_the_job_that_lists_all_texts(tmp_path: Path, listed: Path) -> None:
+    apart = jobs_in(tmp_path / "apart", FOUND)
+    order = order_of(apart)
+    assert play_all(apart, order, FakeEngine()) == dict.fromkeys(apart.roles)
+    for party in PARTIES:
+        folder = runs_of(apart, party) / order.run_id
+        assert_same(arrays_in(folder), arrays_in(listed))
+        assert load_trained_model(folder).column_specs.find("job").categories == LISTED
+        left = "".join(path.read_text() for path in (folder / "ledger").iterdir())
+        assert not any(text in left for text in ("clerk", "diver", "of one row"))
+    kept = "".join(path.read_text() for path in (runs_of(apart, "hub") / order.run_id).rglob("*.json*"))
+    assert "categories/table" in kept
+    assert not any(text in kept for text in (*LISTED[1:], "of one row"))
+
+
+@pytest.mark.long
+def test_roles_in_processes_of_their_own_do_so_too(fork, tmp_path: Path, listed: Path) -> None:
     apart = jobs_in(tmp_path / "apart", FOUND)
     ended = apart.play(fork)
     assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(
@@ -120,12 +136,6 @@ def test_roles_apart_train_the_model_of_the_job_that_lists_all_texts(fork, tmp_p
     )
     for party in PARTIES:
         assert_same(arrays_in(apart.run_of(party)), arrays_in(listed))
-        trained = load_trained_model(apart.run_of(party))
-        assert trained.column_specs.find("job").categories == LISTED
-        left = "".join(path.read_text() for path in (apart.run_of(party) / "ledger").iterdir())
-        assert not any(text in left for text in ("clerk", "diver", "of one row"))
-    kept = "".join(path.read_text() for path in apart.run_of("hub").rglob("*.json*"))
-    assert not any(text in kept for text in (*LISTED[1:], "of one row"))
 
 
 def test_one_machine_finds_them_too_and_compares(tmp_path: Path) -> None:
@@ -145,6 +155,27 @@ def test_one_machine_finds_them_too_and_compares(tmp_path: Path) -> None:
         "categories of column 'job' were found by all parties together: 6" in one for one in summaries[0]["notes"]
     )
     assert "categories" in summaries[0]["bytes"]["by_role"]["north"]["by_step"]
+
+
+@pytest.mark.long
+def test_folds_are_cross_validated_on_the_same_categories(tmp_path: Path) -> None:
+    found, listed = (
+        run_together(jobs_in(tmp_path / name, categories, more="[validation]\nfolds = 3\n"))
+        for name, categories in (("found", FOUND), ("listed", LIST))
+    )
+    assert_same(arrays_in(found), arrays_in(listed))
+    results = [json.loads((folder / "summary.json").read_text())["results"] for folder in (found, listed)]
+    assert results[0] == results[1]
+
+
+def test_a_column_that_nobody_needs_for_other_texts_is_no_warning(tmp_path: Path) -> None:
+    apart = jobs_in(tmp_path / "found", FOUND)
+    for party in PARTIES:
+        rows = (apart.place / f"{party}.csv").read_text().splitlines()
+        kept = [line for line in rows if "of one row" not in line and ",other," not in line]
+        (apart.place / f"{party}.csv").write_text("\n".join(kept) + "\n")
+    summary = json.loads((run_together(apart) / "summary.json").read_text())
+    assert not any("job=other" in note for note in summary["notes"])
 
 
 def test_new_rows_are_predicted_by_the_categories_that_were_found(tmp_path: Path, capsys) -> None:
@@ -285,6 +316,18 @@ def test_texts_of_few_rows_are_shown_by_leave_of_the_job_and_the_site_alone(tmp_
     (apart.together / "site.toml").write_text(site)
     vocabulary = load_inputs(job).job.vocabulary["job"]
     assert vocabulary == (*LISTED[:5], "of one row 0", "of one row 1", "of one row 2", "other", "pilot")
+
+
+def test_a_role_that_stops_over_its_test_data_tells_no_category(tmp_path: Path) -> None:
+    apart = jobs_in(tmp_path / "found", FOUND, top='test_data = "later"')
+    (apart.folder_of("north") / "job.toml").write_text(reworded(apart, "other = true\n", "").read_text())
+    rows = (apart.place / "north.csv").read_text()
+    (apart.place / "north.csv").write_text(rows.replace("of one row 0", "nurse"))
+    inputs = load_inputs(apart.folder_of("north") / "job.toml", role="north")
+    context = RoleContext(inputs.job, inputs.job.settings, "north", session=None)  # type: ignore[arg-type]  # not played
+    with pytest.raises(InputError, match="the test data: vocabulary mismatch in column 'job'") as caught:
+        SettledInputs(inputs).settle(context, {"job": LISTED})
+    assert not any(text in str(caught.value) for text in (*LISTED[1:], "seen in no training"))
 
 
 def test_which_columns_hold_texts_is_said_by_name(tmp_path: Path) -> None:

@@ -323,6 +323,21 @@ class ColumnSpecs:
         found = self.find(name)
         return name if name != feature and found is not None and feature in found.feature_names else feature
 
+    def is_spare(self, feature: str) -> bool:
+        """Whether a column of features is kept for other texts or for empty cells, so that no row needs to be in it.
+
+        Args:
+            feature: A name of features.
+
+        Returns:
+            True for `NAME=other` and `NAME=missing` of a column with categories.
+        """
+        name, _, bucket = feature.rpartition("=")
+        spec = self.find(name) if any(spec.name == name for spec in self.specs) else None
+        if spec is None or not spec.has_categories:
+            return False
+        return (spec.other and bucket == OTHER) or (spec.missing == "category" and bucket == MISSING)
+
     def of_features(self) -> ColumnSpecs:
         """What is said of columns that are not left out: all that a trained model needs.
 

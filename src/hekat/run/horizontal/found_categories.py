@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from hekat.data import Table
+from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.data.columns.found import Vocabulary
-from hekat.errors import ProtocolError, StateError
+from hekat.errors import InputError, ProtocolError, StateError
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role import RoleContext
@@ -32,7 +33,17 @@ class SettledInputs:
                     cure="begin a new run; report it if it comes again",
                 )
             return with_settled_table(self.inputs, context)
-        self.inputs = self.inputs.settle(vocabulary)
+        try:
+            self.inputs = self.inputs.settle(vocabulary)
+        except ColumnsRefusedError as error:
+            # Every role hears why one stopped, and the aggregator is not to learn categories by it.
+            raise InputError(
+                error.what,
+                expected="no text beside the categories that the parties found",
+                got=error.got,
+                cure="say under [columns.NAME] in the job what other texts become: other = true, or unknown; or "
+                "correct the cells",
+            ) from None
         return replace(
             with_settled_table(self.inputs, context),
             job=self.inputs.job,

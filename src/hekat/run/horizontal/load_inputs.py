@@ -285,7 +285,7 @@ def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: 
         # Release records recognise jobs on the same rows by it.
         digest_rows=for_training and job.settings.protection == "lattice",
     )
-    return with_notes_on_cells(table) if for_training else table
+    return with_notes_on_cells(table, job.columns) if for_training else table
 
 
 def _arrange(table: Table, first: Table) -> Table:

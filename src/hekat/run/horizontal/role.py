@@ -134,7 +134,7 @@ class HorizontalRole:
             packing=self._packing,
             members=self._members,
             not_compared=self._not_compared,
-            constant_columns=self._column_names(self._columns.constant),
+            constant_columns=self._names_of_constant,
             dominated_columns=self._column_names(self._columns.dominated),
             columns_apart=self._column_names(self._columns.apart),
             keeps_older_committee=older,
@@ -165,6 +165,12 @@ class HorizontalRole:
     def _column_names(self, columns: Sequence[int]) -> tuple[str, ...]:
         table = self._context.table
         return () if table is None else tuple(table.feature_names[column] for column in columns)
+
+    @property
+    def _names_of_constant(self) -> tuple[str, ...]:
+        """The constant columns without spare ones: nobody can leave out NAME=other alone, and it costs nothing."""
+        names = self._column_names(self._columns.constant)
+        return tuple(name for name in names if not self._context.job.columns.is_spare(name))
 
     def _is_in_round(self, number: int) -> bool:
         samples = Participation(self._context.settings.sums, self._context.job.digest)
