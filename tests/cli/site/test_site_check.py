@@ -79,6 +79,7 @@ WEAK = {
     "single_ids = true": "policy.single_ids",
     "server_learns_model = true": "policy.server_learns_model",
     "min_parties = 2": "policy.min_parties",
+    "min_category_rows = 4": "policy.min_category_rows",
     "min_key_bits = 2048": "policy.max_rounds",
     "min_key_bits = 3072": "policy.committee_members",
     'committee_members = ["north"]': "paillier",

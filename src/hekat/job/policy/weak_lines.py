@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
 from hekat.model import MODEL_NAMES
@@ -45,6 +46,11 @@ def _on_limits(site: Site) -> Iterator[str]:
         yield (
             f"policy.min_parties = {policy.min_parties}: in a sum of two updates each party subtracts its own and has "
             f"the other's. Set {FEW_PARTIES} or more"
+        )
+    if sums and policy.min_category_rows < LEAST_ROWS_OF_FOUND:
+        yield (
+            f"policy.min_category_rows = {policy.min_category_rows}: a job may show all parties texts of so few rows, "
+            f"which can say whose they are. Set {LEAST_ROWS_OF_FOUND} or more"
         )
     if trains and policy.max_rounds is None:
         yield "policy.max_rounds is not set: a job may open sums as often as it likes. Set what your jobs need"
