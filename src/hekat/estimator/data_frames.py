@@ -90,7 +90,7 @@ def take_ids(values: Any, party: str, name: str) -> tuple[Ids, Any]:
         raise InputError(
             f"{party} has no column {name!r}",
             expected="the parameter id to name a column of every party, or 'index'",
-            got=f"columns {_first_of(names)}",
+            got=f"columns {first_of(names)}",
             cure=f"correct id, or say which column it is at each party: id={{{party!r}: ...}}",
         )
     if name == INDEX and index_of(values) is not None:
@@ -189,7 +189,8 @@ def _is_gap(value: object) -> bool:
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
-def _first_of(names: Sequence[str]) -> str:
+def first_of(names: Sequence[str]) -> str:
+    """The first names of columns, and how many more there are."""
     shown = ", ".join(map(repr, names[:_SHOWN]))
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hekat.data import Table, check_finite, is_dataframe
 from hekat.errors import InputError
-from hekat.estimator.data_frames import align_labels, plain_labels
+from hekat.estimator.data_frames import align_labels, first_of, plain_labels
 from hekat.estimator.horizontal_parameters import HorizontalParameters
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_tables import as_table
@@ -163,8 +163,8 @@ class HorizontalModel(HorizontalParameters):
         if features.shape[1] != self.n_features_in_ or (has_names and set(names) != set(known)):
             raise InputError(
                 "X has other columns than the model",
-                expected=f"{self.n_features_in_} columns" + (f": {_first_of(known)}" if has_names else ""),
-                got=str(features.shape[1]) + (f": {_first_of(names)}" if has_names else ""),
+                expected=f"{self.n_features_in_} columns" + (f": {first_of(known)}" if has_names else ""),
+                got=str(features.shape[1]) + (f": {first_of(names)}" if has_names else ""),
                 cure="give the columns of fit" + ("" if has_names else ", in their order"),
             )
         if has_names and list(names) != known:
@@ -218,10 +218,6 @@ def _read_tables(X: Any, y: Any) -> dict[str, Table]:
             )
         tables[str(party)] = replace(table, labels=labels)
     return tables
-
-
-def _first_of(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
 
 
 def _open_states(settings: HorizontalSettings, stack: ExitStack) -> dict[str, UploadState]:
