@@ -187,3 +187,9 @@ def test_nothing_is_written_over_and_json_says_what_was(tmp_path, capsys) -> Non
     assert [Path(path).name for path in told["written"]] == ["job.toml", "site.toml"]
     assert init(tmp_path, "psi") == 2
     assert "already there" in capsys.readouterr().err
+
+
+def test_an_arbiter_called_none_is_refused_since_nobody_means_one(tmp_path, capsys) -> None:
+    assert init(tmp_path / "new", "vertical_linear", "--arbiter", "none") == 2
+    assert "cure: leave out --arbiter" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

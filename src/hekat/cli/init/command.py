@@ -48,7 +48,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--aggregator", help="horizontal: who adds updates that it cannot read (default: hub)")
     parser.add_argument("--guest", help="vertical_linear, psi: who has the labels, or compares (default: alpha)")
     parser.add_argument("--hosts", type=names_option, help="vertical_linear, psi: the others, b,c (default: beta)")
-    parser.add_argument("--arbiter", help="vertical_linear: who opens masked gradients; none: weights in shares")
+    parser.add_argument(
+        "--arbiter", help="vertical_linear: who opens masked gradients (default: nobody, weights in shares)"
+    )
     parser.add_argument(
         "--id", type=names_option, help="vertical_linear, psi: the column or columns that name a person (default: id)"
     )

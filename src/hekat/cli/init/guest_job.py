@@ -33,6 +33,13 @@ def init_guest_job(options: argparse.Namespace) -> int:
         raise InputError(
             f"{given} is for horizontal jobs", expected="a job without it", got=given, cure=f"leave out {given}"
         )
+    if options.arbiter == "none":  # a role of that name is what nobody means
+        raise InputError(
+            "--arbiter takes the name of a role",
+            expected="a name such as judge; without --arbiter, weights in shares",
+            got="none",
+            cure="leave out --arbiter",
+        )
     if options.protocol == "psi":
         refuse_options(options, "psi", "arbiter", "model", "classes", "label", command="hekat init")
     usual = NewGuestJob(options.protocol)
