@@ -216,9 +216,9 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
         edit("job.toml", r"\Z", '[columns.dose]\ncategory = ["a"]\n'),
         ["columns.dose.category", "did you mean categories"],
     ),
-    "categories that each party would find alone": (
+    "found categories without a word on texts of few rows": (
         edit("job.toml", r"\Z", '[columns.dose]\ncategories = "found"\n'),
-        ["columns.dose.categories", "'found'", "list them", "--dry-run"],
+        ["texts of a few rows", "[columns.dose]", "other = true", "min_rows = 1"],
     ),
     "categories that are no list": (
         edit("job.toml", r"\Z", '[columns.dose]\ncategories = "any"\n'),
