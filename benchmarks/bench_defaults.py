@@ -3,8 +3,9 @@
 Each job is encrypted, names no algorithm, no rate and no number of rounds, and reads CSV files. scikit-learn gets all
 training rows in one table, standardised, as LogisticRegression or LinearRegression. Both are scored on the same quarter
 of the rows, which neither saw. With --vertical, estimators whose two parties hold half of the columns each take the
-place of the jobs. Exits with 1 where a score is further below scikit-learn's than ALLOWED: the Taylor loss of vertical
-training is expected to be where rows can be told apart nearly without an error.
+place of the jobs. With --mlp, jobs and scikit-learn train networks with one hidden layer of its default width. Exits
+with 1 where a score is further below scikit-learn's than ALLOWED: the Taylor loss of vertical training is expected to
+be where rows can be told apart nearly without an error.
 """
 
 from __future__ import annotations
@@ -29,21 +30,33 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="the folder with credit/ and a9a/; without it these two are left out")
     parser.add_argument("--vertical", action="store_true", help="columns at two parties instead of rows at several")
+    parser.add_argument("--mlp", action="store_true", help="networks with one hidden layer, of parties with rows")
+    parser.add_argument("--protection", choices=("lattice", "none"), default="lattice", help="of jobs")
+    parser.add_argument("--only", help="the data sets whose names hold this")
     parser.add_argument("--no-write", action="store_true", help="print only")
     options = parser.parse_args()
     rows = []
     keys = {party: generate_keys(2048) for party in PARTIES} if options.vertical else {}
     for data in data_sets(options.data):
-        if options.vertical and data.name in LEFT_OUT:
+        if (options.vertical and data.name in LEFT_OUT) or (options.only or "") not in data.name:
             continue
         with tempfile.TemporaryDirectory() as place:
-            row = measure_default_model(data, keys) if options.vertical else measure_default_job(data, Path(place))
-            rows.append(row)
+            if options.vertical:
+                rows.append(measure_default_model(data, keys))
+            else:
+                kinds = {"is_network": options.mlp, "protection": options.protection}
+                rows.append(measure_default_job(data, Path(place), **kinds))
         print(f"{data.name}: {rows[-1]['hekat']:.4f}, scikit-learn {rows[-1]['scikit_learn']:.4f}", flush=True)
     print_rows([{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows])
     if not options.no_write:
-        print(write_results("defaults-vertical" if options.vertical else "defaults-horizontal", rows, allowed=ALLOWED))
+        print(write_results(_file_of(options), rows, allowed=ALLOWED))
     return 0 if all(row["difference"] >= -ALLOWED for row in rows) else 1
+
+
+def _file_of(options: argparse.Namespace) -> str:
+    if options.vertical:
+        return "defaults-vertical"
+    return "defaults-mlp" if options.mlp else "defaults-horizontal"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,11 @@ from typing import Any
 
 Contents = Mapping[str, dict[str, Any] | None]
 
-DEFAULTS = {"defaults-horizontal": "rows at several parties", "defaults-vertical": "columns at two parties"}
+DEFAULTS = {
+    "defaults-horizontal": "rows at several parties",
+    "defaults-mlp": "networks, rows at several parties",
+    "defaults-vertical": "columns at two parties",
+}
 NAMES = ("first-day", *DEFAULTS)
 
 
@@ -107,7 +111,7 @@ def _defaults(content: dict[str, Any], where: str, place: str) -> list[str]:
         f"## Defaults beside scikit-learn: {where}",
         "",
         f"On {place}: jobs that name no algorithm, rate or rounds, and scikit-learn on all rows in one table, "
-        "both scored on the same quarter of the rows.",
+        f"both scored on the same quarter of the rows.{_how_trained(content['rows'][0])}",
         "",
         *_table(["data", "rows", "columns", "score", "Hekat", "scikit-learn", "difference"]),
     ]
@@ -115,6 +119,12 @@ def _defaults(content: dict[str, Any], where: str, place: str) -> list[str]:
         scores = (f"{row['hekat']:.4f}", f"{row['scikit_learn']:.4f}", f"{row['difference']:+.4f}")
         lines.append(_line(row["data"], f"{row['rows']:,}", row["columns"], row["score"], *scores))
     return lines
+
+
+def _how_trained(row: dict[str, Any]) -> str:
+    if row.get("protection") != "none":
+        return ""
+    return " These jobs trained in the clear; under masks the sums are rounded, and a search can take other steps."
 
 
 def _aim(work: str, aim: str, found: str, reached: bool, place: str) -> str:

@@ -41,6 +41,25 @@ def test_default_jobs_are_within_a_hundredth_of_scikit_learn(load, tmp_path) -> 
 
 
 @pytest.mark.long
+def test_default_networks_are_within_a_hundredth_of_scikit_learn(load, tmp_path) -> None:
+    measure = load("defaults.horizontal_jobs").measure_default_job
+    asked = {"breast cancer", "wine", "digits", "made: vehicle-like", "made: parties apart"}
+    below, names = {}, set()
+    for number, data in enumerate(load("defaults.data_sets").data_sets(None)):
+        if data.name not in asked:
+            continue
+        place = tmp_path / str(number)
+        place.mkdir()
+        row = measure(data, place, is_network=True, protection="none")
+        names.add(data.name)
+        assert row["course"] == "settled", data.name
+        if row["difference"] < -ALLOWED:
+            below[data.name] = (row["hekat"], row["scikit_learn"])
+    assert not below
+    assert names == asked
+
+
+@pytest.mark.long
 def test_default_vertical_models_are_as_near_as_their_loss_allows(load, paillier_keys) -> None:
     """Within a hundredth where the Taylor loss has the minimum of the exact one, within a twentieth elsewhere."""
     vertical = load("defaults.vertical_models")

@@ -68,7 +68,8 @@ def test_each_aim_says_whether_it_was_reached(load: Any) -> None:
 
 
 def test_what_was_not_measured_is_named(load: Any) -> None:
-    assert "**Not measured yet**: first-day, defaults-vertical." in render(load, defaults_horizontal=DEFAULTS)
+    lines = render(load, defaults_horizontal=DEFAULTS)
+    assert "**Not measured yet**: first-day, defaults-mlp, defaults-vertical." in lines
 
 
 @pytest.mark.long

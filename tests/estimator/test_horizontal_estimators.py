@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 from hekat.errors import InputError, PolicyError
@@ -199,3 +201,21 @@ def test_labels_that_are_missing_or_texts_for_a_regression_are_refused(missing) 
     numbers["lake"][2] = np.inf
     with pytest.raises(InputError, match="labels of lake are missing, or infinite"):
         HorizontalLinearRegression(protection="none").fit(X, numbers)
+
+
+def test_a_network_at_its_defaults_comes_to_scikit_learns_score_and_settles() -> None:
+    """133 rows of three classes: under the penalty of a linear model it learns them by heart and loses a test row."""
+    X, y = load_wine(return_X_y=True)
+    train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=20, stratify=y)
+    parts = dict(zip(PARTIES, np.array_split(train, len(PARTIES)), strict=True))
+    model = HorizontalMLPClassifier(hidden=(100,), protection="none")
+    model.fit({name: X[rows] for name, rows in parts.items()}, {name: y[rows] for name, rows in parts.items()})
+    assert model.converged_
+    scaler = StandardScaler().fit(X[train])
+    scores = []
+    for seed in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            reference = MLPClassifier(random_state=seed).fit(scaler.transform(X[train]), y[train])
+        scores.append(reference.score(scaler.transform(X[test]), y[test]))
+    assert model.score(X[test], y[test]) >= np.mean(scores) - 0.01

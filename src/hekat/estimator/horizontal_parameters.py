@@ -23,7 +23,8 @@ class HorizontalParameters(BaseEstimator):  # type: ignore[misc]
         algorithm: `"lbfgs"`: a line search over encrypted sums, with nothing to tune; `"fedavg"`, `"fedprox"`,
             `"scaffold"`: local steps; `"fedsgd"`: gradients.
         rounds: How often updates are summed, at most.
-        l2: The penalty on the square of weights; None: 1 / (all rows) for classes under `"lbfgs"`, else 0.
+        l2: The penalty on the square of weights; None: for classes under `"lbfgs"` 1 / (all rows), of a network 10
+            times that; else 0.
         local_epochs: Passes of a party over its own rows in a round; not under `"lbfgs"`.
         batch_rows: The rows of a batch; 0: all; not under `"lbfgs"`.
         learning_rate: The step; not under `"lbfgs"`.
@@ -129,7 +130,7 @@ class HorizontalNetworkParameters(HorizontalParameters):
         *,
         hidden: Sequence[int] = (16,),
         algorithm: Algorithm = "lbfgs",
-        rounds: int = 200,
+        rounds: int = 300,
         l2: float | None = None,
         local_epochs: int = 1,
         batch_rows: int = 32,

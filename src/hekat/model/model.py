@@ -16,6 +16,7 @@ from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Sha
 
 MODEL_NAMES = ("logistic", "linear", "mlp")
 LINEAR_MODELS = ("logistic", "linear")
+NETWORKS = ("mlp",)
 
 
 class Model(Protocol):

@@ -9,6 +9,7 @@ import pytest
 from hekat.errors import InputError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.horizontal.job_file import load_job
+from hekat.summary.horizontal.described_settings import describe_settings
 
 HEAD = """
 format = {format}
@@ -34,7 +35,7 @@ def test_a_linear_model_searches_its_step(tmp_path, classes, text) -> None:
     settings = job_of(tmp_path, text, classes=classes).settings
     assert settings.training.algorithm == "lbfgs"
     assert (settings.training.round_count, settings.codec.value_bits) == (100, 24)
-    assert settings.penalty_is_by_rows is bool(classes)
+    assert settings.penalty_by_rows == bool(classes)
     sums = dict(terms_of(job_of(tmp_path, text, classes=classes)))["opened sums"]
     assert sums.endswith("once the mean products of every two columns")
 
@@ -52,7 +53,8 @@ def test_a_linear_model_searches_its_step(tmp_path, classes, text) -> None:
         "[codec]\nvalue_bits = 16",
         '[codec]\nclipping = "adaptive"',
         '[model]\nparameters = ["weight"]',
-        '[model]\nname = "mlp"\nhidden = [4]',
+        '[model]\nname = "mlp"\nhidden = [4]\n[training]\nlearning_rate = 0.1',
+        '[model]\nname = "mlp"\nhidden = [4]\nparameters = ["layer_1.*"]',
         '[model]\nname = "ours"',
         '[training]\nalgorithm = "fedavg"',
     ],
@@ -61,9 +63,31 @@ def test_a_job_that_says_anything_of_local_steps_means_what_it_meant(tmp_path, t
     settings = job_of(tmp_path, text).settings
     assert settings.training.algorithm == "fedavg"
     assert (settings.training.round_count, settings.codec.value_bits) == (20, 16)
-    assert not settings.penalty_is_by_rows
+    assert settings.penalty_by_rows == 0
     assert settings.model.own_l2 == 0.0
     assert "products" not in dict(terms_of(job_of(tmp_path, text)))["opened sums"]
+
+
+@pytest.mark.parametrize("classes", [CLASSES, ""])
+def test_a_network_searches_its_step_too(tmp_path, classes) -> None:
+    job = job_of(tmp_path, '[model]\nname = "mlp"\nhidden = [4]', classes=classes)
+    settings = job.settings
+    assert settings.training.algorithm == "lbfgs"
+    assert (settings.training.round_count, settings.codec.value_bits) == (300, 24)
+    assert settings.penalty_by_rows == (10 if classes else 0)
+    assert describe_settings(settings)["l2"] == ("10 / rows" if classes else 0.0)
+    # No Gram matrix bounds a network's curvature, so none is summed.
+    assert "products" not in dict(terms_of(job))["opened sums"]
+
+
+def test_a_network_has_the_penalty_that_the_job_names(tmp_path) -> None:
+    settings = job_of(tmp_path, '[model]\nname = "mlp"\nhidden = [4]\nl2 = 0.25').settings
+    assert (settings.penalty_by_rows, settings.model.own_l2) == (0, 0.25)
+
+
+def test_a_network_of_format_1_means_what_it_meant(tmp_path) -> None:
+    settings = job_of(tmp_path, '[model]\nname = "mlp"\nhidden = [4]', format=1).settings
+    assert (settings.training.algorithm, settings.training.round_count) == ("fedavg", 20)
 
 
 def test_a_job_of_format_1_means_what_it_meant(tmp_path) -> None:

@@ -163,7 +163,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         check_sum=check_sum,
         model=model,
         codec=read_codec(codec, default_value_bits(algorithm)),
-        training=_read_training(training, version, algorithm),
+        training=_read_training(training, version, algorithm, model.name),
         validation=_read_validation(top.take_section("validation")),
     )
 
@@ -219,7 +219,7 @@ def read_codec(section: Section, value_bits: int | None = None) -> CodecSettings
     return codec
 
 
-def _read_training(section: Section, version: int, algorithm: str) -> TrainingSettings:
+def _read_training(section: Section, version: int, algorithm: str, model: str) -> TrainingSettings:
     default = TrainingSettings()
     if "proximal_mu" in section.remaining() and algorithm != "fedprox":
         raise JobError(
@@ -230,7 +230,7 @@ def _read_training(section: Section, version: int, algorithm: str) -> TrainingSe
         )
     training = TrainingSettings(
         algorithm=algorithm,  # type: ignore[arg-type]  # checked by settings
-        round_count=section.take("rounds", int, default_rounds(algorithm)),
+        round_count=section.take("rounds", int, default_rounds(algorithm, model)),
         local_epochs=section.take("local_epochs", int, default.local_epochs),
         batch_rows=section.take("batch_rows", int, default.batch_rows),
         learning_rate=section.take("learning_rate", float, default.learning_rate),

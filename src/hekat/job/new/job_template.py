@@ -9,8 +9,14 @@ from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
 from hekat.job.new.new_job import NET_MODULE, NewJob
 from hekat.job.new.template_lines import chosen, default, example, setting
-from hekat.model import LINEAR_MODELS
-from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
+from hekat.model import MODEL_NAMES, NETWORKS
+from hekat.protocol.horizontal.settings import (
+    PENALTY_OF_LINEAR_MODELS,
+    PENALTY_OF_NETWORKS,
+    HorizontalSettings,
+    ModelSettings,
+    TrainingSettings,
+)
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
 
@@ -75,7 +81,10 @@ def _model(job: NewJob) -> list[str]:
         *lines,
         default("parameters", list(model.parameters), 'tensors that are trained and sent, such as ["lora_*"]; []: all'),
         example(
-            "l2", 0.01, "penalty lambda >= 0 in loss + lambda/2 |w|^2; without it 1 / rows for classes in lbfgs, or 0"
+            "l2",
+            0.01,
+            "penalty lambda >= 0 in loss + lambda/2 |w|^2; without it for classes in lbfgs "
+            f"{PENALTY_OF_NETWORKS if job.model in NETWORKS else PENALTY_OF_LINEAR_MODELS} / rows, or 0",
         ),
         default("seed", model.seed, "of the first weights; equal at all parties"),
     ]
@@ -83,7 +92,7 @@ def _model(job: NewJob) -> list[str]:
 
 def _training(job: NewJob) -> list[str]:
     training, algorithm = TrainingSettings(), _algorithm_of(job)
-    rounds = default_rounds(algorithm)
+    rounds = default_rounds(algorithm, job.model)
     return [
         "[training]",
         # Said and not left to the default: then a rate or a batch beside it is refused, and means no other algorithm.
@@ -130,7 +139,7 @@ def _validation(job: NewJob) -> list[str]:
 
 
 def _algorithm_of(job: NewJob) -> str:
-    return "lbfgs" if job.model in LINEAR_MODELS else TrainingSettings().algorithm
+    return "lbfgs" if job.model in MODEL_NAMES else TrainingSettings().algorithm
 
 
 def _codec(job: NewJob) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
-from hekat.model import LINEAR_MODELS, MODEL_NAMES
+from hekat.model import LINEAR_MODELS, MODEL_NAMES, NETWORKS
 from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
@@ -20,6 +20,8 @@ Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold", "lbfgs"]
 
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
+# Times 1 / rows, for classes. Of linear models scikit-learn's C = 1; a network has more weights to learn rows by heart.
+PENALTY_OF_LINEAR_MODELS, PENALTY_OF_NETWORKS = 1, 10
 # A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of one
 # billion is still below it.
 MAX_LOSS = 2**60
@@ -36,7 +38,8 @@ _COUNTS = (
 class ModelSettings:
     """Which model, by name; `hidden` only for `mlp`; `l2` is the penalty's factor lambda in loss + lambda/2 |w|^2.
 
-    `l2` None: 1 / (rows of all parties) for classes under `lbfgs`, as scikit-learn's C = 1; else 0.
+    `l2` None: under `lbfgs` for classes 1 / (rows of all parties), as scikit-learn's C = 1, of a network 10 times that;
+    else 0.
 
     `parameters` are shell patterns of the tensors that are trained and sent; the others stay at their first value. No
     pattern means all tensors.
@@ -175,9 +178,11 @@ class HorizontalSettings:
         return self.model.name in LINEAR_MODELS and not self.model.parameters
 
     @property
-    def penalty_is_by_rows(self) -> bool:
-        """Whether the common step adds the penalty 1 / rows, since the job names none."""
-        return self.training.searches_line and self.model.l2 is None and self.classes is not None
+    def penalty_by_rows(self) -> int:
+        """The penalty that the common step adds since the job names none, times the rows of all parties; 0: none."""
+        if not self.training.searches_line or self.model.l2 is not None or self.classes is None:
+            return 0
+        return PENALTY_OF_NETWORKS if self.model.name in NETWORKS else PENALTY_OF_LINEAR_MODELS
 
     @property
     def leader(self) -> str:

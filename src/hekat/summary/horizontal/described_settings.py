@@ -29,7 +29,7 @@ def describe_settings(settings: HorizontalSettings, members: Sequence[str] | Non
         "standardise": training.standardise,
         "model": settings.model.name,
         "hidden": list(settings.model.hidden),
-        "l2": "1 / rows" if settings.penalty_is_by_rows else settings.model.own_l2,
+        "l2": f"{settings.penalty_by_rows} / rows" if settings.penalty_by_rows else settings.model.own_l2,
         **({"parameters": list(settings.model.parameters)} if settings.model.parameters else {}),
         "value_bits": codec.value_bits,
         "layout": codec.layout,

@@ -265,7 +265,7 @@ class _Trainer:
             party_count=len(settings.parties),
             value_bits=settings.codec.value_bits,
         )
-        penalty = 1.0 / curvature.row_count if settings.penalty_is_by_rows else 0.0
+        penalty = settings.penalty_by_rows / curvature.row_count
         return step.init_state(curvature, penalty=penalty, own_penalty=settings.model.own_l2)
 
     def play_rounds(self) -> None:
@@ -362,7 +362,7 @@ class _Trainer:
         if isinstance(self._step, LineSearchStep):
             penalty = penalty_of(state.optimiser_state)
             # A penalty by rows is by the rows of all folds but one.
-            penalty *= folds / (folds - 1) if settings.penalty_is_by_rows else 1.0
+            penalty *= folds / (folds - 1) if settings.penalty_by_rows else 1.0
             first = self._step.begin_again(state.optimiser_state, penalty=penalty)
         else:
             first = self._step.init_state(parameters)
