@@ -173,6 +173,16 @@ def test_other_offers_are_refused(offer) -> None:
         agree_on_point(hub.channel("b"), [ResumePoint(2)], ("a", "b"))
 
 
+def test_folds_that_are_done_belong_to_the_point() -> None:
+    """One party saved a fold more before the others stopped: all go on from the fold that all have."""
+    names, hub = ["a", "b"], InProcessHub(("a", "b"), timeout_s=20)
+    offers = {"a": [ResumePoint(7, True), ResumePoint(7, True, False, 1)]}
+    offers["b"] = [ResumePoint(7, True, False, 1), ResumePoint(7, True, False, 2)]
+    with ThreadPoolExecutor(2) as pool:
+        agreed = set(pool.map(lambda name: agree_on_point(hub.channel(name), offers[name], names), names))
+    assert agreed == {ResumePoint(7, True, False, 1)}
+
+
 @pytest.mark.parametrize("killed", [True, False])
 def test_a_doubtful_round_that_nobody_went_on_from_is_none_to_go_on_from(killed, job, tmp_path) -> None:
     """`killed`: one party was, before it heard, and has that round still."""
