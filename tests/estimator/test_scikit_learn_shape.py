@@ -44,9 +44,14 @@ def test_parameters_stand_for_every_setting_with_its_default() -> None:
         for name in part.__dataclass_fields__:
             if name in ("mixes_columns", "calibration_rows"):
                 continue  # the first follows from others, the second is for classes
-            changed = {"optimiser": "momentum", "standardise": False, "optimiser_settings": {"momentum": 0.5}}.get(
-                name, 9
-            )
+            others: dict[str, object] = {
+                "optimiser": "momentum",
+                "standardise": False,
+                "optimiser_settings": {"momentum": 0.5},
+                "reweight": False,
+                "stop_when_settled": False,
+            }
+            changed = others.get(name, 9)
             given = {name: changed, **({"optimiser": "momentum"} if name == "optimiser_settings" else {})}
             if name == "l1":
                 given |= {"arbiter": "hub"}

@@ -18,7 +18,7 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS, check_prediction_limit
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import Form, Protection, Task, VerticalLinearSettings
-from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, rows_or_rule
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, number_or_rule
 from hekat.scheme.paillier import KeyPair
 
 
@@ -36,10 +36,11 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             host.
         protection: `"paillier"`; `"lattice"`, with an arbiter alone; `"none"`: in the clear.
         key_bits: The size of Paillier keys, in bits; not with protection `"lattice"`, whose ring is always the same.
-        epochs: How often training goes over all rows, at most.
-        batch_rows: The rows of a batch; 0: all rows in one; None: 8192 where the step is by rule, else 1024.
+        epochs: How often training goes over all rows, at most; None: 10, for a regression with a step by rule 30.
+        batch_rows: The rows of a batch; 0: all rows in one; None: where the step is by rule 32,768, with an
+            arbiter 8,192, else 1,024.
         learning_rate: The step of the optimiser; None: by rule. Then each party mixes its columns into hardly
-            correlated ones and the step follows from the number of parties, with momentum 0.5; where `l1`, `l2` or
+            correlated ones and the step follows from the number of parties, with momentum 0.4; where `l1`, `l2` or
             another optimiser than `"sgd"` and `"momentum"` is set, None is 0.1.
         optimiser: `"sgd"` or `"momentum"`; with an arbiter also `"adam"` or `"rmsprop"`.
         optimiser_settings: The optimiser's other settings, by name.
@@ -51,10 +52,15 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         patience: Epochs without enough improvement that end training; 0: off.
         min_improvement: By how much an epoch's loss must improve.
         stop_at_loss: The loss that ends training; 0: off.
+        stop_when_settled: Whether training ends once three epochs lowered its loss by less than 1e-5 of it; None: with
+            a step by rule and without `patience`.
         seed: What batches are drawn from.
         calibration_rows: Of how many training rows the guest learns the scores, to fit its probabilities to its labels;
             0: none, probabilities are sigmoids of scores; None: 2,000 with `shared_weights` and a step by rule where
             the guest alone receives scores and no party is quiet, else 0.
+        reweight: Whether weights then move to the log loss of these rows, by Newton steps on shares; where they are all
+            training rows, or of three classes or more, the guest learns their scores once more. None: wherever two
+            parties can.
         feature_bits: Features are integers at 2^-feature_bits.
         value_bits: Scores and residuals are integers at 2^-value_bits.
         label_leak_accepted: The words that waive the rules on what hosts learn of labels.
@@ -84,7 +90,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         share_holders: Sequence[str] | None = None,
         protection: Protection = "paillier",
         key_bits: int = 3072,
-        epochs: int = 10,
+        epochs: int | None = None,
         batch_rows: int | None = None,
         learning_rate: float | None = None,
         optimiser: str = "sgd",
@@ -96,8 +102,10 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         patience: int = 0,
         min_improvement: float = 0.0,
         stop_at_loss: float = 0.0,
+        stop_when_settled: bool | None = None,
         seed: int = 1,
         calibration_rows: int | None = None,
+        reweight: bool | None = None,
         feature_bits: int = 16,
         value_bits: int = 32,
         label_leak_accepted: str | None = None,
@@ -131,8 +139,10 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         self.patience = patience
         self.min_improvement = min_improvement
         self.stop_at_loss = stop_at_loss
+        self.stop_when_settled = stop_when_settled
         self.seed = seed
         self.calibration_rows = calibration_rows
+        self.reweight = reweight
         self.feature_bits = feature_bits
         self.value_bits = value_bits
         self.label_leak_accepted = label_leak_accepted
@@ -163,8 +173,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
             key_bits=self.key_bits,
             protection=self.protection,
             training=LinearTraining(
-                epochs=self.epochs,
-                batch_rows=rows_or_rule("batch_rows", self.batch_rows),
+                epochs=number_or_rule("epochs", self.epochs, least=1),
+                batch_rows=number_or_rule("batch_rows", self.batch_rows),
                 learning_rate=0.0 if self.learning_rate is None else self.learning_rate,
                 optimiser=self.optimiser,
                 optimiser_settings=dict(self.optimiser_settings or {}),
@@ -175,8 +185,10 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 patience=self.patience,
                 min_improvement=self.min_improvement,
                 stop_at_loss=self.stop_at_loss,
+                stop_when_settled=self.stop_when_settled,
                 seed=self.seed,
-                calibration_rows=rows_or_rule("calibration_rows", self.calibration_rows),
+                calibration_rows=number_or_rule("calibration_rows", self.calibration_rows),
+                reweight=self.reweight,
             ).fitting_probabilities(parties[0], prediction.receivers),
             fixed_point=FixedPoint(feature_bits=self.feature_bits, value_bits=self.value_bits),
             label_leak_accepted=self.label_leak_accepted,
@@ -204,13 +216,14 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
 
     def _check_calibration(self, settings: VerticalLinearSettings, row_count: int) -> None:
         """Raise PolicyError where fitting probabilities would predict more of `row_count` rows than are allowed."""
-        wanted = min(settings.calibration_rows, row_count)
+        wanted = min(settings.calibration_rows, row_count) * settings.score_openings
         if wanted > self.max_predictions:
             raise PolicyError(
                 "fitting probabilities predicts more training rows than may be predicted in all",
                 expected=f"at most {self.max_predictions} rows: the parameter max_predictions",
                 got=f"{wanted} rows",
-                cure=f"set calibration_rows={self.max_predictions} or fewer, 0 for none, or raise max_predictions",
+                cure=f"set calibration_rows={self.max_predictions // settings.score_openings} or fewer, 0 for none, "
+                "or raise max_predictions",
             )
 
     def _count_predictions(self, predicted: dict[str, int], party: str, row_count: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from hekat.data import Table
@@ -24,6 +25,7 @@ from hekat.estimator.party_tables import as_table, labels_for, read_parties
 from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.progress_line import ProgressLine
+from hekat.protocol.loss_verdict import judge_losses
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.batches import batch_count
@@ -103,7 +105,7 @@ class VerticalRegression(VerticalParameters, ABC):
         roles = {name: role_of(name) for name in settings.everyone}
         with line:
             played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
-        self._keep({name: part for name, part in played.results.items() if part is not None}, losses)
+        self._keep({name: part for name, part in played.results.items() if part is not None}, losses, settings)
         self.predicted_rows_: dict[str, int] = predicted
         if classes is not None:
             self.classes_ = classes
@@ -115,6 +117,8 @@ class VerticalRegression(VerticalParameters, ABC):
         self.seconds_by_part_: dict[str, dict[str, float]] = {
             name: _by_part(steps, played.seconds) for name, steps in played.seconds_by_step.items()
         }
+        if not self.converged_:
+            _warn_not_converged(self.n_iter_)
         return self
 
     def _scores(self, X: Any) -> FloatArray:
@@ -202,7 +206,10 @@ class VerticalRegression(VerticalParameters, ABC):
         part = role(channel, Stopwatch())
         if classes is not None:
             self.classes_ = np.asarray(classes)
-        self._keep({} if part is None else {channel.party: part}, losses if channel.party == self.guest else [])
+        told = losses if channel.party == self.guest else []
+        self._keep({} if part is None else {channel.party: part}, told, settings)
+        if told and not self.converged_:
+            _warn_not_converged(self.n_iter_)
         self.predicted_rows_ = predicted
         return self
 
@@ -251,10 +258,22 @@ class VerticalRegression(VerticalParameters, ABC):
         check_warm_start(part, settings, tables[name].feature_names, begin_anew="set warm_start=False")
         return part.arrays
 
-    def _keep(self, parts: dict[str, ModelPart], losses: Sequence[float | None]) -> None:
+    def _keep(
+        self, parts: dict[str, ModelPart], losses: Sequence[float | None], settings: VerticalLinearSettings
+    ) -> None:
         self.parts_: dict[str, ModelPart] = parts
         self.losses_: list[float] = [loss for loss in losses if loss is not None]
         self.n_iter_: int = len(losses)
+        ended_early = 0 < len(losses) < settings.training.epochs
+        self.converged_: bool = ended_early or judge_losses(self.losses_).course == "settled"
+
+
+def _warn_not_converged(epochs: int) -> None:
+    warnings.warn(
+        f"training has not settled after {epochs} epochs: its loss was still moving; raise epochs",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def _warn_of_small_batches(row_count: int, settings: VerticalLinearSettings) -> None:
@@ -265,7 +284,7 @@ def _warn_of_small_batches(row_count: int, settings: VerticalLinearSettings) -> 
         warnings.warn(
             f"training takes {steps:,} steps in batches of up to {-(-row_count // batches)} rows: some "
             f"{steps * SECONDS_PER_STEP:,.0f} s or more; a larger batch_rows takes fewer",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

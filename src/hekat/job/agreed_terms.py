@@ -186,7 +186,9 @@ def _of_vertical_job(job: VerticalJob) -> Iterator[Term]:
     yield "learn scores", ", ".join(job.prediction.receivers)
     if job.settings.calibration_rows:
         guest, count = job.settings.guest, job.settings.calibration_rows
-        yield "learn scores of training rows", f"{guest}, of up to {count}, to fit probabilities to its labels"
+        again = ", at most twice" if job.settings.score_openings > 1 else ""
+        why = "to fit probabilities to its labels" + (" and to re-weight rows" if job.settings.reweights else "")
+        yield "learn scores of training rows", f"{guest}, of up to {count}{again}, {why}"
     if job.compare_centralised:
         yield "compared, in one process", "the joined rows of all parties"
     if job.check_exactness:

@@ -19,6 +19,22 @@ class StopSettings(Protocol):
     def stop_at_loss(self) -> float: ...
 
 
+_SETTLED_STEPS = 3
+_LEAST_SETTLED = 1e-5
+
+
+def has_settled(losses: Sequence[float], unit: float) -> bool:
+    """True once the last three losses are not 1e-5 of the best before them below it, after five at least.
+
+    `unit` is how finely losses are told: where it is coarser than that, nobody can say, and it is False.
+    """
+    if len(losses) < _SETTLED_STEPS + 2:
+        return False
+    recent, before = min(losses[-_SETTLED_STEPS:]), min(losses[:-_SETTLED_STEPS])
+    least = _LEAST_SETTLED * abs(before)
+    return unit <= least and recent >= before - least
+
+
 def should_stop(losses: Sequence[float], training: StopSettings) -> bool:
     """True once the last loss is at most `stop_at_loss`, or nothing improves any more.
 

@@ -66,12 +66,18 @@ def test_defaults_that_are_uncommented_change_nothing(variant) -> None:
         (variant / name).write_text(_DEFAULT.sub("", text))
     again = load(variant)
     if hasattr(job, "prediction"):
-        # A limit and the rows to calibrate on follow the form where they are not said.
+        # What follows the form, where it is not said, is the same once it is.
         assert again.settings.training.limit_spreads == job.settings.limit_spreads
         assert again.settings.training.calibration_rows == job.settings.calibration_rows
         said = job.settings.training
+        assert again.settings.reweights == job.settings.reweights
+        assert again.settings.training.stops_when_settled == said.stops_when_settled
         unsaid = replace(
-            again.settings.training, limit_spreads=said.limit_spreads, calibration_rows=said.calibration_rows
+            again.settings.training,
+            limit_spreads=said.limit_spreads,
+            calibration_rows=said.calibration_rows,
+            reweight=said.reweight,
+            stop_when_settled=said.stop_when_settled,
         )
         assert replace(again.settings, training=unsaid) == job.settings
         kept = ("intersection", "prediction", "timeout_s", "compare_centralised", "check_exactness", "sparse")

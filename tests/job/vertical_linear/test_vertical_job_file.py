@@ -16,7 +16,7 @@ from hekat.job.policy.judge_job import judge_job
 from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
 from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings
-from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, TrainingRules
 from hekat.summary.vertical_linear.described_settings import describe_vertical_settings
 
 PLAIN = "[protection]\nkind = 'none'\n"
@@ -32,14 +32,15 @@ def test_the_smallest_job_gets_the_safe_defaults(firms) -> None:
         3072,
         None,
     )
-    ruled = LinearTraining().resolved(0.25, 2)
+    ruled = LinearTraining().resolved(0.25, 2, TrainingRules.of(in_shares=True, of_numbers=False))
     assert (settings.task, settings.training, settings.fixed_point) == ("logistic", ruled, FixedPoint())
-    assert (ruled.learning_rate, ruled.batch_rows, ruled.mixes_columns) == (4.0, 8192, True)
+    assert (ruled.learning_rate, ruled.batch_rows, ruled.mixes_columns) == (4.0, 32_768, True)
     assert (job.intersection_kind, job.prediction.receivers) == ("ecdh", ("bank",))
     assert (job.test_data, job.compare_centralised, job.check_exactness, job.sparse) == (None, False, False, False)
     assert settings.label_leak_accepted is None
     assert settings.column_leak_accepted is None
-    assert (settings.limit_spreads, settings.calibration_rows) == (2.5, 2000)
+    assert (settings.limit_spreads, settings.calibration_rows) == (3.0, 2000)
+    assert (settings.reweights, settings.score_openings, ruled.stops_when_settled) == (True, 2, True)
     assert job.digest == hashlib.sha256(path.read_bytes()).digest()
     assert job.timeout_s == 240
 
@@ -48,7 +49,7 @@ def test_probabilities_are_fitted_by_rule_only_where_the_guest_alone_receives_sc
     """Others' predictions are not calibrated, so a guest would learn scores of training rows for nothing."""
     ruled = load_vertical_job(firms.write_job("[training]\n"))
     told = dict(terms_of(ruled))["learn scores of training rows"]
-    assert told == "bank, of up to 2000, to fit probabilities to its labels"
+    assert told == "bank, of up to 2000, at most twice, to fit probabilities to its labels and to re-weight rows"
     for receivers in (["insurer"], ["insurer", "bank"]):
         job = load_vertical_job(firms.write_job(f"[training]\n[prediction]\nreceivers = {receivers}\n"))
         assert job.settings.calibration_rows == 0

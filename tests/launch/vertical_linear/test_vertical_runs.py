@@ -120,7 +120,8 @@ def test_a_limit_is_one_for_training_and_predictions_and_scikit_learn_has_none(f
     }
     limited, free = found["limited"].summary, found["free"].summary
     for summary in (limited, free):
-        assert summary["compared"]["largest_score_difference"] < 1e-4
+        # In shares the guest learns scores to 2^-12, from which the weights of rows follow.
+        assert summary["compared"]["largest_score_difference"] < (1e-4 if form == "arbiter" else 0.02)
         assert all(check["largest_error"] <= check["bound"] for check in summary["exactness"])
     assert limited["results"][1]["metrics"] != free["results"][1]["metrics"]
     assert limited["results"][2]["metrics"] == free["results"][2]["metrics"]

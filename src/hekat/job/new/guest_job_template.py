@@ -12,12 +12,14 @@ from hekat.protocol.vertical_linear.settings import (
     COLUMN_LEAK_ACCEPTED,
     DEFAULT_LIMIT_SPREADS,
     LEAK_ACCEPTED,
-    TAYLOR_LIMIT_SPREADS,
     VerticalLinearSettings,
 )
 from hekat.protocol.vertical_linear.training_settings import (
+    DEFAULT_EPOCHS,
     RULED_BATCH_ROWS,
+    RULED_BATCH_ROWS_OF_SHARES,
     RULED_CALIBRATION_ROWS,
+    RULED_EPOCHS_OF_NUMBERS,
     FixedPoint,
     LinearTraining,
 )
@@ -152,8 +154,8 @@ def _training(job: NewGuestJob) -> list[str]:
     )
     return [
         "[training]",
-        default("epochs", training.epochs, "passes over the common rows, at most"),
-        default("batch_rows", RULED_BATCH_ROWS, "rows in a batch, drawn once and kept; 0: all"),
+        default("epochs", _epochs(job), "passes over the common rows, at most"),
+        default("batch_rows", _batch_rows(job), "rows in a batch, drawn once and kept; 0: all"),
         default("learning_rate", training.learning_rate, "of a step; 0: by rule, each party mixes its columns"),
         default("optimiser", training.optimiser, optimisers),
         example("optimiser_settings", {"decay": 0.01}, "of that optimiser, over its own defaults"),
@@ -166,19 +168,33 @@ def _training(job: NewGuestJob) -> list[str]:
         default("patience", training.patience, "stop after so many epochs without gain; 0: never"),
         default("min_improvement", training.min_improvement, "the least fall of the loss that counts as gain"),
         default("stop_at_loss", training.stop_at_loss, "stop once the loss is no more than that; 0: never"),
+        default("stop_when_settled", True, "end once three epochs lowered the loss by less than 1e-5 of it"),
         default("seed", training.seed, "of the batches; public"),
         default(
             "calibration_rows",
-            RULED_CALIBRATION_ROWS if job.arbiter is None and job.model == "logistic" and len(job.hosts) == 1 else 0,
+            RULED_CALIBRATION_ROWS if _calibrates(job) else 0,
             "training rows whose scores the guest learns to fit probabilities; 0: none",
         ),
+        default("reweight", _calibrates(job), "move weights to the log loss of these rows"),
     ]
 
 
 def _limit_spreads(job: NewGuestJob) -> float:
     if job.arbiter is not None:
         return DEFAULT_LIMIT_SPREADS
-    return TAYLOR_LIMIT_SPREADS if job.model == "logistic" else 0.0
+    return DEFAULT_LIMIT_SPREADS if job.model == "logistic" else 0.0
+
+
+def _epochs(job: NewGuestJob) -> int:
+    return DEFAULT_EPOCHS if job.model == "logistic" else RULED_EPOCHS_OF_NUMBERS
+
+
+def _batch_rows(job: NewGuestJob) -> int:
+    return RULED_BATCH_ROWS_OF_SHARES if job.arbiter is None else RULED_BATCH_ROWS
+
+
+def _calibrates(job: NewGuestJob) -> bool:
+    return job.arbiter is None and job.model == "logistic" and len(job.hosts) == 1
 
 
 def _protection(job: NewGuestJob) -> list[str]:

@@ -18,7 +18,7 @@ from hekat.protocol.role_names import check_role_name
 from hekat.protocol.vertical_linear.hold_out import MAX_HOLD_OUT
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, refuse_setting, rows_or_rule
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, number_or_rule, refuse_setting
 
 PROTOCOL: Final = "vertical_linear"
 ALIGNED: Final = "aligned"
@@ -136,8 +136,8 @@ def _check_key_bits_belong(protection: Section, kind: str) -> None:
 def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:
     default = LinearTraining()
     training = LinearTraining(
-        epochs=section.take("epochs", int, default.epochs),
-        batch_rows=rows_or_rule("batch_rows", section.take_optional("batch_rows", int)),
+        epochs=number_or_rule("epochs", section.take_optional("epochs", int), least=1),
+        batch_rows=number_or_rule("batch_rows", section.take_optional("batch_rows", int)),
         learning_rate=section.take("learning_rate", float, default.learning_rate),
         optimiser=section.take("optimiser", str, default.optimiser),
         optimiser_settings=read_numbers(section.take_section("optimiser_settings")),
@@ -149,7 +149,9 @@ def _read_training(section: Section, l1: float, l2: float) -> LinearTraining:
         min_improvement=section.take("min_improvement", float, default.min_improvement),
         stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),
         seed=section.take("seed", int, default.seed),
-        calibration_rows=rows_or_rule("calibration_rows", section.take_optional("calibration_rows", int)),
+        calibration_rows=number_or_rule("calibration_rows", section.take_optional("calibration_rows", int)),
+        reweight=section.take_optional("reweight", bool),
+        stop_when_settled=section.take_optional("stop_when_settled", bool),
     )
     section.finish()
     return training

@@ -190,13 +190,15 @@ def check_score_bits(policy: SitePolicy, score_bits: int) -> None:
         )
 
 
-def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int = 0) -> None:
+def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int = 0, openings: int = 1) -> None:
     """Raise PolicyError where a run would end with more predictions than the site allows with a new model's parts.
 
-    `row_count` are the rows to measure on, `calibrated` the training rows that probabilities are fitted to.
+    `row_count` are the rows to measure on, `calibrated` the training rows that probabilities are fitted to,
+    whose scores are told `openings` times.
     """
-    if calibrated and row_count <= policy.max_predictions < row_count + calibrated:
-        left = policy.max_predictions - row_count
+    told = calibrated * openings
+    if told and row_count <= policy.max_predictions < row_count + told:
+        left = (policy.max_predictions - row_count) // openings
         raise PolicyError(
             "the site does not allow so many predictions to fit probabilities to",
             expected=f"at most {left} training rows beside {row_count} rows to measure on: {MAX_PREDICTIONS_KEY}",
@@ -204,7 +206,7 @@ def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int 
             cure=f"set training.calibration_rows = {left} or fewer in the job, or let the site's owner raise "
             f"{MAX_PREDICTIONS_KEY}",
         )
-    check_prediction_limit("the site", row_count + calibrated, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
+    check_prediction_limit("the site", row_count + told, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
 
 
 def _check_form(policy: SitePolicy, form: str) -> None:

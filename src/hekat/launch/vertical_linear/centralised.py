@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.linalg import block_diag
 
 from hekat.data import Features, is_dense
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.model import Parameters
+from hekat.protocol.vertical_linear.batches import draw_order
 from hekat.protocol.vertical_linear.columns import Targets, apply_standardiser, prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
-from hekat.protocol.vertical_linear.prediction.calibrated import apply_calibration
+from hekat.protocol.vertical_linear.prediction.calibrated import apply_calibration, log_odds_of
+from hekat.protocol.vertical_linear.prediction.calibration import LEAST_HOST_COLUMNS, fit_probabilities
+from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import fits, is_worth
+from hekat.protocol.vertical_linear.shared_weights.reweighting.weighted_step import find_penalty, reweight_plain
+from hekat.protocol.vertical_linear.shared_weights.reweighting.working_rows import find_working_rows
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
 from hekat.run.vertical_linear.role import PartyOutcome
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
@@ -44,6 +50,8 @@ class _Joined:
     features: Features
     targets: Targets
     test_features: Features
+    penalty: FloatArray | None
+    """Of weights of mixed columns; None where columns are not mixed, or sparse."""
 
 
 def compare_centralised(
@@ -58,6 +66,7 @@ def compare_centralised(
     training = replace(settings.training, epochs=len(losses))
     joined = _join(job, outcomes, settings.limit_spreads, is_mixed=settings.training.mixes_columns)
     parameters, loss = _train(joined, settings.task, training)
+    parameters = _reweight(job, joined, parameters, outcomes)
     scores = apply_calibration(_scores(joined, parameters), guest.part, job.prediction)
     assert scores is not None
     compared = Compared(
@@ -80,7 +89,7 @@ def compare_centralised(
 
 def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome], limit: float, *, is_mixed: bool) -> _Joined:
     settings = job.settings
-    trained, tested = [], []
+    trained, tested, penalties = [], [], []
     for party in settings.parties:
         outcome = outcomes[party]
         columns = prepare_columns(
@@ -89,10 +98,13 @@ def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome], limit: float, 
         assert outcome.test_rows is not None
         mixing = outcome.part.arrays.get(MIXING) if is_mixed else None
         trained.append(apply_mixing(columns.features, mixing))
+        if mixing is not None and mixing.ndim == 2:
+            penalties.append(find_penalty(np.asarray(columns.features), mixing))
         new = outcome.test_rows.features
         tested.append(apply_mixing(apply_standardiser(new, columns.means, columns.spreads, limit), mixing))
     targets = prepare_targets(outcomes[settings.guest].rows, settings)
-    return _Joined(_beside(trained), targets, _beside(tested))
+    penalty = block_diag(*penalties) if len(penalties) == len(settings.parties) else None
+    return _Joined(_beside(trained), targets, _beside(tested), penalty)
 
 
 def _beside(parts: list[Features]) -> Features:
@@ -110,6 +122,30 @@ def _train(joined: _Joined, task: str, training: LinearTraining) -> tuple[Parame
         if step.batch >= 0 and step.epoch == training.epochs:
             losses.append(step.loss)
     return parameters, float(np.mean(losses)) if losses else None
+
+
+def _reweight(
+    job: VerticalJob, joined: _Joined, parameters: Parameters, outcomes: Mapping[str, PartyOutcome]
+) -> Parameters:
+    """The weights after the Newton step of the calibration, where the run made one."""
+    settings, row_count = job.settings, joined.features.shape[0]
+    count = min(settings.calibration_rows, row_count)
+    host_columns = len(outcomes[settings.hosts[0]].part.columns)
+    if joined.penalty is None or not fits(settings, row_count, count):
+        return parameters
+    if not is_worth(joined.features.shape[1], host_columns, count, settings.column_count):
+        return parameters
+    chosen = np.sort(draw_order(row_count, settings.training.seed)[:count])
+    rows, targets = np.asarray(joined.features)[chosen], joined.targets.values[chosen]
+    weights = np.vstack([parameters[INTERCEPT], parameters[WEIGHTS]])
+    scores, is_part = weights[0] + rows @ weights[1:], count < row_count
+    log_odds = log_odds_of(scores, fit_probabilities(scores, targets))
+    once = is_part or settings.column_count > 1 or host_columns < LEAST_HOST_COLUMNS
+    for _ in range(1 if once else 2):
+        working = find_working_rows(scores, log_odds, targets, is_part=is_part)
+        weights = reweight_plain(rows, joined.penalty, weights, working, len(settings.parties))
+        scores = log_odds = weights[0] + rows @ weights[1:]
+    return {INTERCEPT: weights[0], WEIGHTS: weights[1:]}
 
 
 def _scores(joined: _Joined, parameters: Parameters) -> FloatArray:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 CALIBRATION = "calibration"
-"""The name among the guest's arrays of slopes and offsets (K, 2) of its scores, from which probabilities follow."""
+"""The name among the guest's arrays of slopes and offsets of its scores, from which probabilities follow: (K, 2) of
+each score by itself, or with three classes or more (K, K + 1) of all together, for a softmax."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ Source: Hardy et al. 2017, section 3; HAFLO, section 2.1; docs/decisions/0030.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hekat.data import Features
 from hekat.model import Parameters, make_optimiser
 from hekat.model.optimisers import Optimiser
+from hekat.protocol.stop_rules import has_settled, should_stop
 from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.settings import SCORE_FACTORS
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
@@ -72,6 +73,13 @@ def residual_of(task: str) -> Residual:
 def make_job_optimiser(training: LinearTraining) -> Optimiser:
     """Make the optimiser that a job names, with its learning rate and settings."""
     return make_optimiser(training.optimiser, learning_rate=training.learning_rate, **dict(training.optimiser_settings))
+
+
+def ends_training(losses: Sequence[float], training: LinearTraining, task: str, told_bits: int) -> bool:
+    """Whether the stop rules of a job end its training, by losses that are told to 2^-told_bits of a mean square."""
+    if training.stops_when_settled and has_settled(losses, RESIDUALS[task].loss_factor * 2.0**-told_bits):
+        return True
+    return should_stop(losses, training)
 
 
 def regularised(gradient: FloatArray, weights: FloatArray, training: LinearTraining) -> FloatArray:

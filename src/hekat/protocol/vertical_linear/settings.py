@@ -13,6 +13,7 @@ from hekat.protocol.vertical_linear.training_settings import (
     RULED_CALIBRATION_ROWS,
     FixedPoint,
     LinearTraining,
+    TrainingRules,
     check_training,
     is_whole,
     refuse_setting,
@@ -31,10 +32,9 @@ PROTECTIONS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
 LEAK_ACCEPTED = "hosts may learn labels"
 COLUMN_LEAK_ACCEPTED = "the guest may learn columns of hosts"
 DEFAULT_LIMIT_SPREADS = 3.0
-"""The limit of form `arbiter` where a job names none: a value far from 0 would tell the residual of its row."""
-TAYLOR_LIMIT_SPREADS = 2.5
-"""The limit of form `shared_weights` where classes are trained by rule: long tails pull the minimum of the Taylor loss,
-which grows with the square of a score. In a regression a tail may be what the target follows."""
+"""The limit where a job names none, in form `arbiter`, where a value far from 0 would tell the residual of its row, and
+in form `shared_weights` where classes are trained by rule: long tails pull the minimum of the Taylor loss, which grows
+with the square of a score. In a regression without an arbiter a tail may be what the target follows."""
 SCORE_FACTORS: Mapping[Task, float] = {"logistic": 0.25, "linear": 1.0}
 """The factor of a score in its residual, by task."""
 
@@ -79,7 +79,9 @@ class VerticalLinearSettings:
         _check_parties(self)
         _check_holders(self)
         factor = SCORE_FACTORS[self.task]
-        object.__setattr__(self, "training", self.training.resolved(factor, len(self.parties)))
+        rules = TrainingRules.of(in_shares=self.form == "shared_weights", of_numbers=self.task == "linear")
+        training = self.training.resolved(factor, len(self.parties), rules)
+        object.__setattr__(self, "training", training)
         _check_protection(self.protection, str(self.form))
         _check_classes(self)
         for key, said, words in (
@@ -93,6 +95,7 @@ class VerticalLinearSettings:
         check_training(self.training, str(self.form))
         if self.task == "linear" and self.training.calibration_rows > 0:
             refuse_setting("training.calibration_rows", "none for a regression", self.training.calibration_rows)
+        _check_reweight(self)
         if self.form == "shared_weights":
             check_factors(self.training, self.fixed_point.value_bits)
             # An epoch has one batch at least; the number of batches is known once the common rows are found.
@@ -138,6 +141,24 @@ class VerticalLinearSettings:
         return RULED_CALIBRATION_ROWS if is_ruled and not self.quiet_parties else 0
 
     @property
+    def reweights(self) -> bool:
+        """Whether weights move to the log loss of the rows that the guest learns the scores of; by rule wherever they
+        can."""
+        said = self.training.reweight
+        return self.can_reweight if said is None else said
+
+    @property
+    def can_reweight(self) -> bool:
+        """Whether the parties could re-weight at all."""
+        between_two = self.form == "shared_weights" and not self.quiet_parties
+        return between_two and self.training.mixes_columns and self.calibration_rows > 0
+
+    @property
+    def score_openings(self) -> int:
+        """How often the guest learns scores of these rows at most: again after re-weighting."""
+        return 2 if self.reweights else 1
+
+    @property
     def limit_spreads(self) -> float:
         """How many spreads a standardised feature may lie from its mean; 0: no limit."""
         said = self.training.limit_spreads
@@ -145,9 +166,8 @@ class VerticalLinearSettings:
             return said
         if not self.training.standardise:
             return 0.0
-        if self.form == "arbiter":
-            return DEFAULT_LIMIT_SPREADS
-        return TAYLOR_LIMIT_SPREADS if self.training.mixes_columns and self.task == "logistic" else 0.0
+        is_ruled = self.training.mixes_columns and self.task == "logistic"
+        return DEFAULT_LIMIT_SPREADS if self.form == "arbiter" or is_ruled else 0.0
 
 
 def _check_parties(settings: VerticalLinearSettings) -> None:
@@ -210,6 +230,16 @@ def _check_classes(settings: VerticalLinearSettings) -> None:
         refuse_setting("classes", "2 classes or more for a logistic regression", f"{len(classes or ())}")
     if classes is not None and len(set(classes)) != len(classes):
         refuse_setting("classes", "each class once", "one that repeats")
+
+
+def _check_reweight(settings: VerticalLinearSettings) -> None:
+    """Raise JobError for a job that asks to re-weight where nothing could be."""
+    if settings.training.reweight and not settings.can_reweight:
+        refuse_setting(
+            "training.reweight",
+            "false, or two parties in form 'shared_weights' with a step by rule and calibration_rows above 0",
+            "true",
+        )
 
 
 def _check_choice(name: str, value: str, known: Sequence[str]) -> None:

@@ -20,10 +20,13 @@ MAX_SEED = 2**63 - 1
 LEAST_LIMIT_SPREADS = 0.5
 LEAST_FEATURE_BITS = 8
 BY_RULE = -1
-"""The number of rows where no job says it."""
+"""The number of rows, or epochs, where no job says it."""
 DEFAULT_BATCH_ROWS, RULED_BATCH_ROWS = 1024, 8192
+RULED_BATCH_ROWS_OF_SHARES = 32_768
+"""The same in form `shared_weights`: a step over all rows comes to their minimum, a step over a batch only near it."""
 RULED_CALIBRATION_ROWS = 2000
-DEFAULT_RATE, RULED_MOMENTUM = 0.1, 0.5
+DEFAULT_EPOCHS, RULED_EPOCHS_OF_NUMBERS = 10, 30
+DEFAULT_RATE, RULED_MOMENTUM = 0.1, 0.4
 
 
 @dataclass(frozen=True)
@@ -41,19 +44,38 @@ class FixedPoint:
 
 
 @dataclass(frozen=True)
+class TrainingRules:
+    """What LinearTraining takes by rule where columns are mixed; VerticalLinearSettings knows form and task."""
+
+    batch_rows: int = RULED_BATCH_ROWS
+    epochs: int = DEFAULT_EPOCHS
+
+    @classmethod
+    def of(cls, *, in_shares: bool, of_numbers: bool) -> TrainingRules:
+        """The rules of form `shared_weights` or `arbiter`, for a regression or for classes."""
+        return cls(
+            batch_rows=RULED_BATCH_ROWS_OF_SHARES if in_shares else RULED_BATCH_ROWS,
+            epochs=RULED_EPOCHS_OF_NUMBERS if of_numbers else DEFAULT_EPOCHS,
+        )
+
+
+@dataclass(frozen=True)
 class LinearTraining:
     """How the weights move; VerticalLinearSettings checks it with its form.
 
     `learning_rate` 0 means by rule: each party mixes its columns (`mixing`), and the step follows from the number of
     parties. It is resolved when VerticalLinearSettings is made, which sets `mixes_columns`; optimisers and penalties
     that the rule does not fit get DEFAULT_RATE. `batch_rows` 0 puts all rows into one batch; BY_RULE becomes
-    RULED_BATCH_ROWS with mixed columns, else DEFAULT_BATCH_ROWS. `limit_spreads` says how many spreads a standardised
-    feature may lie from its mean (0: no limit; None: as `VerticalLinearSettings.limit_spreads` says). `patience`,
-    `min_improvement` and `stop_at_loss` end training early by the losses of epochs (0: off). `calibration_rows` is how
-    many training rows the guest learns the scores of, as `VerticalLinearSettings.calibration_rows` says.
+    the form's ruled number with mixed columns, else DEFAULT_BATCH_ROWS. `limit_spreads` says how many spreads a
+    standardised feature may lie from its mean (0: no limit; None: as `VerticalLinearSettings.limit_spreads` says).
+    `patience`, `min_improvement` and `stop_at_loss` end training early by the losses of epochs (0: off), and so does
+    `stop_when_settled` (None: where columns are mixed and `patience` is off). `epochs` BY_RULE becomes
+    RULED_EPOCHS_OF_NUMBERS for a regression with mixed columns, else DEFAULT_EPOCHS. `calibration_rows` is how
+    many training rows the guest learns the scores of, as `VerticalLinearSettings.calibration_rows` says, and `reweight`
+    whether weights then move to the log loss of these rows, as `VerticalLinearSettings.reweights` says.
     """
 
-    epochs: int = 10
+    epochs: int = BY_RULE
     batch_rows: int = BY_RULE
     learning_rate: float = 0.0
     optimiser: str = "sgd"
@@ -68,8 +90,10 @@ class LinearTraining:
     seed: int = 1
     mixes_columns: bool = False
     calibration_rows: int = BY_RULE
+    reweight: bool | None = None
+    stop_when_settled: bool | None = None
 
-    def resolved(self, score_factor: float, party_count: int) -> LinearTraining:
+    def resolved(self, score_factor: float, party_count: int, rules: TrainingRules = TrainingRules()) -> LinearTraining:
         """The same with every number that is left to a rule."""
         training = self
         if training.learning_rate == 0:
@@ -80,9 +104,17 @@ class LinearTraining:
             if fits and is_plain:
                 training = replace(training, optimiser="momentum", optimiser_settings={"momentum": RULED_MOMENTUM})
         if training.batch_rows == BY_RULE:
-            rows = RULED_BATCH_ROWS if training.mixes_columns else DEFAULT_BATCH_ROWS
+            rows = rules.batch_rows if training.mixes_columns else DEFAULT_BATCH_ROWS
             training = replace(training, batch_rows=rows)
+        if training.epochs == BY_RULE:
+            training = replace(training, epochs=rules.epochs if training.mixes_columns else DEFAULT_EPOCHS)
         return training
+
+    @property
+    def stops_when_settled(self) -> bool:
+        """Whether training ends once its loss has settled, before the last of its epochs."""
+        said = self.stop_when_settled
+        return self.mixes_columns and not self.patience if said is None else said
 
     def fitting_probabilities(self, guest: str, receivers: Collection[str]) -> LinearTraining:
         """The same where the guest alone receives scores, who alone can use fitted probabilities; else by rule none are
@@ -101,11 +133,12 @@ class LinearTraining:
     def without_mixing(self) -> LinearTraining:
         """What a resolved training was in releases before columns were mixed, for runs that such a release began."""
         is_ruled = dict(self.optimiser_settings) == {"momentum": RULED_MOMENTUM}
+        ruled = (RULED_BATCH_ROWS, RULED_BATCH_ROWS_OF_SHARES)
         return replace(
             self,
             learning_rate=DEFAULT_RATE,
             mixes_columns=False,
-            batch_rows=DEFAULT_BATCH_ROWS if self.batch_rows == RULED_BATCH_ROWS else self.batch_rows,
+            batch_rows=DEFAULT_BATCH_ROWS if self.batch_rows in ruled else self.batch_rows,
             optimiser="sgd" if is_ruled else self.optimiser,
             optimiser_settings={} if is_ruled else self.optimiser_settings,
         )
@@ -180,11 +213,11 @@ def is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def rows_or_rule(key: str, rows: int | None) -> int:
-    """The setting `key` of LinearTraining for that many rows; None: BY_RULE. Raises JobError for rows below 0."""
-    if rows is not None and rows < 0:
-        refuse_setting(f"training.{key}", "a whole number of 0 or more", rows)
-    return BY_RULE if rows is None else rows
+def number_or_rule(key: str, number: int | None, least: int = 0) -> int:
+    """The setting `key` of LinearTraining for that number; None: BY_RULE. Raises JobError for one below `least`."""
+    if number is not None and (not is_whole(number) or number < least):
+        refuse_setting(f"training.{key}", f"a whole number of {least} or more", number)
+    return BY_RULE if number is None else number
 
 
 def refuse_setting(name: str, expected: str, got: object) -> NoReturn:

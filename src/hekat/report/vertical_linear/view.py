@@ -52,6 +52,8 @@ _SETTING_NAMES: Final = {
     "standardise": "columns standardised, each party its own",
     "hold_out": "fraction of the common rows that is measured on and not trained on",
     "calibration_rows": "training rows, at most, whose scores the guest learns to fit probabilities",
+    "reweight": "weights moved to the log loss of these rows",
+    "stop_when_settled": "training ends once its loss has settled",
     "mixed_columns": "columns mixed into hardly correlated ones, each party its own",
     "limit_spreads": "spreads of its mean within which a column is kept",
     "patience": "epochs without gain that end training (0: never)",

@@ -96,7 +96,9 @@ def load_vertical_inputs(
         most = min(len(table) for table in tables.values())
         predicted += count_held_out(most, job.hold_out)
         with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
-            check_test_rows_allowed(site.policy, predicted, min(settings.calibration_rows, most))
+            check_test_rows_allowed(
+                site.policy, predicted, min(settings.calibration_rows, most), settings.score_openings
+            )
     if role is None:
         common = find_common_tables(tables) if needs_ids else tables
         if job.hold_out:

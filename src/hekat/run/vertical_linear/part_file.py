@@ -184,7 +184,7 @@ def _check_part(part: ModelPart) -> None:
 
 def _check_arrays(part: ModelPart) -> None:
     count = part.target_count
-    if CALIBRATION in part.arrays and part.arrays[CALIBRATION].shape != (count, 2):
+    if CALIBRATION in part.arrays and part.arrays[CALIBRATION].shape not in ((count, 2), (count, count + 1)):
         raise ValueError("a calibration of other classes")
     if part.form == "shared_weights" and part.party not in part.holders:
         key = part.arrays.get(NOISE_KEY)

@@ -32,8 +32,9 @@ def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: boo
     if matches and job.settings.calibration_rows:
         held_out = matches[1].common if job.hold_out and len(matches) > 1 else 0
         count = min(job.settings.calibration_rows, matches[0].common - held_out)
+        again = ", at most twice, before and after re-weighting" if job.settings.score_openings > 1 else ""
         caveats.append(
-            f"the guest learned the scores of {count} training rows, to fit probabilities to its labels "
+            f"the guest learned the scores of {count} training rows{again}, to fit probabilities to its labels "
             "(training.calibration_rows)"
         )
     if job.hold_out and len(matches) > 1:

@@ -41,6 +41,10 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
         described["hold_out"] = job.hold_out
     if settings.calibration_rows:
         described["calibration_rows"] = settings.calibration_rows
+    if settings.reweights:
+        described["reweight"] = True
+    if training.stops_when_settled:
+        described["stop_when_settled"] = True
     if training.mixes_columns:
         described["mixed_columns"] = True
     if settings.limit_spreads:

@@ -21,7 +21,6 @@ from hekat.data import Table
 from hekat.data.features import MAX_COLUMNS
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.vertical_linear.arbiter.leak_rules import LabelCounts
 from hekat.protocol.vertical_linear.arbiter.local_trainer import LocalTrainer
 from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
@@ -41,7 +40,7 @@ from hekat.protocol.vertical_linear.label_leak.equation_total import describe_eq
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations, check_leverage
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, start_parameters
+from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, ends_training, start_parameters
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.steps import (
@@ -164,7 +163,8 @@ class _Guest:
             with self._stopwatch.measure(LOSS):
                 encrypted = [self._arithmetic.add([*encrypted, target_part])]
         self._losses = (*self._losses, self._open_loss(step, own_losses, encrypted))
-        finished = epoch == settings.training.epochs or should_stop(self._losses, settings.training)
+        ends = ends_training(self._losses, settings.training, settings.task, self._layout.told_loss_bits)
+        finished = ends or epoch == settings.training.epochs
         for party in settings.everyone[1:]:
             self._channel.send(party, f"{step}/{EPOCH_END}", EpochEndMessage(finished=finished))
         state = self._own.state(epoch, finished=finished, losses=self._losses)

@@ -19,4 +19,26 @@ def apply_calibration(scores: FloatArray | None, part: ModelPart, settings: Pred
     fitted = part.arrays.get(CALIBRATION)
     if scores is None or fitted is None or settings.receivers != (part.guest,):
         return scores
-    return np.asarray(scores * fitted[:, 0] + fitted[:, 1])
+    if fitted.shape[1] == 2:
+        return log_odds_of(scores, fitted)
+    return odds_against_others(log_odds_of(scores, fitted))
+
+
+def log_odds_of(scores: FloatArray, fitted: FloatArray) -> FloatArray:
+    """What a calibration makes of `scores` (rows, K): log-odds of each class by itself, or with (K, K + 1) the values
+    whose softmax gives the probabilities."""
+    if fitted.shape[1] == 2:
+        return np.asarray(scores * fitted[:, 0] + fitted[:, 1])
+    return np.asarray(scores @ fitted[:, :-1].T + fitted[:, -1])
+
+
+def odds_against_others(values: FloatArray) -> FloatArray:
+    """Log-odds (rows, K) of each class against all others, from values whose softmax gives the probabilities: their
+    sigmoids add up to 1."""
+    # Imported here: it takes nearly as long as everything else that a command imports, and only predictions need it.
+    from scipy.special import logsumexp
+
+    found = np.empty_like(values)
+    for column in range(values.shape[1]):
+        found[:, column] = values[:, column] - logsumexp(np.delete(values, column, axis=1), axis=1)
+    return found

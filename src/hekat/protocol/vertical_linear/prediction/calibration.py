@@ -1,9 +1,13 @@
 """Calibration: the guest fits the probabilities of a classification to its own labels, from scores of training rows.
 
 Scores of the Taylor loss rank rows well, but their sigmoids are no probabilities. After training the parties predict
-some of the training rows for the guest alone, and for each column of scores u the guest finds a and b so that sigmoid(a
-u + b) fits its labels best. a and b stay in the guest's part of the model. The guest learns what any prediction of
-these rows would tell it: their scores, to 2^-score_bits. Nobody else learns anything.
+some of the training rows for the guest alone, and the guest fits probabilities to its labels: for two classes a and b
+so that sigmoid(a u + b) fits best, for more a matrix and offsets so that the softmax of their scores does. From these
+probabilities the parties move their shares of the weights to the log loss (`reweighting`). For two classes scores are
+log-odds then. Where all training rows are scored, and the host has three columns or more, the guest learns the scores
+of the same rows once more, and the parties move once more; with three classes or more it learns them once more, and
+fits again. What it fitted stays in the guest's part of the model. The guest learns what any prediction of these rows
+would tell it: their scores, to 2^-score_bits. Nobody else learns anything.
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Lin, Lin and Weng 2007, for the iteration.
 """
 
@@ -22,12 +26,19 @@ from hekat.protocol.vertical_linear.batches import draw_order
 from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
+from hekat.protocol.vertical_linear.prediction.calibrated import log_odds_of
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
+from hekat.protocol.vertical_linear.prediction.softmax_fit import fit_softmax
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import fits, reweight
+from hekat.protocol.vertical_linear.shared_weights.reweighting.working_rows import find_working_rows
+from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_WEIGHTS
 
 FloatArray = npt.NDArray[np.float64]
 
+LEAST_HOST_COLUMNS: Final = 3
+"""With fewer columns at the host, two scores of a row would tell as much as its columns hold."""
 _STEPS: Final = 100
 _ENOUGH: Final = 1e-10
 
@@ -40,25 +51,68 @@ def calibrate(
     run: PartyRun,
     score_bits: int = SCORE_BITS,
 ) -> ModelPart:
-    """Play this party's role: predict some of the training `rows` for the guest, which fits its probabilities to them.
+    """Play this party's role: predict some of the training `rows` for the guest, which fits its probabilities to them,
+    and move the weights to the log loss where the settings say so.
 
     Scores are told to 2^-score_bits, as the job's predictions, and no finer than to 2^-SCORE_BITS. Returns the part, at
-    the guest with its calibration. Raises as `predict_scores`.
+    the guest with its calibration. Raises as `predict_scores` and `reweight`.
     """
     count = min(settings.calibration_rows, len(rows))
     if not count:
         return part
     chosen = np.sort(draw_order(len(rows), settings.training.seed)[:count])
-    bits = min(score_bits, SCORE_BITS)
-    told = f"the guest learns the scores of {count} training rows, to 2^-{bits}, to fit probabilities to labels"
-    channel.ledger.note("calibration", told, "disclosed")
+    some, bits = rows.take(chosen), min(score_bits, SCORE_BITS)
+    scores = _learn_scores(channel, part, some, settings, run, bits)
+    targets = None if scores is None else prepare_targets(rows, settings).values[chosen]
+    fitted = None if scores is None or targets is None else fit_probabilities(scores, targets)
+    moved, is_part = None, count < len(rows)
+    if fits(settings, len(rows), count):
+        working = None
+        if scores is not None and targets is not None and fitted is not None:
+            working = find_working_rows(scores, log_odds_of(scores, fitted), targets, is_part=is_part)
+        moved = reweight(channel, part, some, settings, run, working)
+    if moved is None:
+        return part if fitted is None else replace(part, arrays={**part.arrays, CALIBRATION: fitted})
+    if settings.column_count == 1 and (is_part or _host_columns(moved) < LEAST_HOST_COLUMNS):
+        return moved
+    scores = _learn_scores(channel, moved, some, settings, run, bits, "after re-weighting, ")
+    if settings.column_count > 1:
+        again = None if scores is None or targets is None else fit_probabilities(scores, targets)
+        return moved if again is None else replace(moved, arrays={**moved.arrays, CALIBRATION: again})
+    working = None
+    if scores is not None and targets is not None:
+        working = find_working_rows(scores, scores, targets, is_part=False)
+    return reweight(channel, moved, some, settings, run, working) or moved
+
+
+def _host_columns(part: ModelPart) -> int:
+    """How many columns the host of two parties has, as each of them knows."""
+    own, all_columns = len(part.columns), len(part.arrays[MODEL_WEIGHTS])
+    return all_columns - own if part.party == part.guest else own
+
+
+def _learn_scores(
+    channel: RecordedChannel,
+    part: ModelPart,
+    rows: Table,
+    settings: VerticalLinearSettings,
+    run: PartyRun,
+    bits: int,
+    when: str = "",
+) -> FloatArray | None:
+    """The scores of training `rows`, which the guest learns; None elsewhere."""
+    told = f"the guest learns the scores of {len(rows)} training rows, to 2^-{bits}, to fit probabilities to labels"
+    channel.ledger.note("calibration", when + told, "disclosed")
     prediction = PredictionSettings(settings.guest, settings.hosts, (settings.guest,), bits)
-    scores = predict_scores(channel, part, rows.take(chosen), prediction, run)
-    if scores is None or channel.party != settings.guest:
-        return part
-    targets = prepare_targets(rows, settings).values[chosen]
-    fitted = np.array([fit_sigmoid(scores[:, k], targets[:, k] > 0) for k in range(scores.shape[1])])
-    return replace(part, arrays={**part.arrays, CALIBRATION: fitted})
+    scores = predict_scores(channel, part, rows, prediction, run)
+    return scores if channel.party == settings.guest else None
+
+
+def fit_probabilities(scores: FloatArray, targets: FloatArray) -> FloatArray:
+    """A calibration of `scores` (rows, K) on `targets` (rows, K) of -1 and 1, as ModelPart has it."""
+    if scores.shape[1] > 1:
+        return fit_softmax(scores, targets.argmax(axis=1))
+    return np.array([fit_sigmoid(scores[:, 0], targets[:, 0] > 0)])
 
 
 def fit_sigmoid(scores: FloatArray, is_positive: npt.NDArray[np.bool_]) -> tuple[float, float]:

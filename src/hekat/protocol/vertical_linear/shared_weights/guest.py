@@ -5,11 +5,10 @@ from __future__ import annotations
 from hekat.data import Table
 from hekat.errors import DivergedError, ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.objective import residual_of
+from hekat.protocol.vertical_linear.objective import ends_training, residual_of
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.many_parties.begin import begin
@@ -64,7 +63,8 @@ def _open_loss(training: SharedTraining | QuietTraining, epoch: int, share: Shar
 def _end_epoch(training: SharedTraining | QuietTraining, epoch: int, losses: tuple[float, ...]) -> bool:
     """Tell the hosts whether to go on, and save the state; returns whether training ends."""
     settings, run = training.settings, training.run
-    finished = epoch == settings.training.epochs or should_stop(losses, settings.training)
+    ends = ends_training(losses, settings.training, settings.task, training.told_loss_bits)
+    finished = ends or epoch == settings.training.epochs
     message = EpochEndMessage(finished=finished)
     for host in settings.hosts:
         training.channel.send(host, f"{epoch_step(epoch)}/{EPOCH_END}", message)
