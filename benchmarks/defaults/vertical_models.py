@@ -39,6 +39,7 @@ def measure_default_model(data: DataSet, keys: Mapping[str, KeyPair]) -> dict[st
         "data": data.name,
         "rows": len(data.y),
         "columns": X.shape[1],
+        "classes": len(data.classes or ()),
         "score": score,
         "hekat": found[score],
         "scikit_learn": reference[score],

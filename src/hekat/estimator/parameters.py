@@ -52,7 +52,7 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         patience: Epochs without enough improvement that end training; 0: off.
         min_improvement: By how much an epoch's loss must improve.
         stop_at_loss: The loss that ends training; 0: off.
-        stop_when_settled: Whether training ends once three epochs lowered its loss by less than 1e-5 of it; None: with
+        stop_when_settled: Whether training ends once three epochs moved its loss by 1e-5 of it at most; None: with
             a step by rule and without `patience`.
         seed: What batches are drawn from.
         calibration_rows: Of how many training rows the guest learns the scores, to fit its probabilities to its labels;

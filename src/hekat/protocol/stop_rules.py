@@ -24,15 +24,15 @@ _LEAST_SETTLED = 1e-5
 
 
 def has_settled(losses: Sequence[float], unit: float) -> bool:
-    """True once the last three losses are not 1e-5 of the best before them below it, after five at least.
+    """True once three steps moved the loss by no more than 1e-5 of it, up or down, after five losses at least.
 
     `unit` is how finely losses are told: where it is coarser than that, nobody can say, and it is False.
     """
     if len(losses) < _SETTLED_STEPS + 2:
         return False
-    recent, before = min(losses[-_SETTLED_STEPS:]), min(losses[:-_SETTLED_STEPS])
-    least = _LEAST_SETTLED * abs(before)
-    return unit <= least and recent >= before - least
+    recent = losses[-_SETTLED_STEPS - 1 :]
+    least = _LEAST_SETTLED * abs(losses[-1])
+    return unit <= least and max(recent) - min(recent) <= least
 
 
 def should_stop(losses: Sequence[float], training: StopSettings) -> bool:

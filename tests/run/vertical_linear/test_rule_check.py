@@ -138,7 +138,7 @@ def test_common_rows_are_found_in_the_order_of_the_set_intersection(firms) -> No
 def test_a_site_of_few_predictions_says_how_many_rows_may_be_calibrated_on(firms) -> None:
     firms.write_job("[training]\nepochs = 3\n")
     firms.write_site(policy=firms.POLICY + "max_predictions = 50\n")
-    with pytest.raises(PolicyError, match=r"set training\.calibration_rows = 50 or fewer"):
+    with pytest.raises(PolicyError, match=r"set training\.calibration_rows = 25 or fewer"):
         firms.load_inputs()
-    firms.write_job("[training]\ncalibration_rows = 50\n")
-    assert firms.load_inputs().job.settings.calibration_rows == 50
+    firms.write_job("[training]\ncalibration_rows = 25\n")
+    assert firms.load_inputs().job.settings.calibration_rows == 25

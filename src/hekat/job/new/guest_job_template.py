@@ -168,7 +168,7 @@ def _training(job: NewGuestJob) -> list[str]:
         default("patience", training.patience, "stop after so many epochs without gain; 0: never"),
         default("min_improvement", training.min_improvement, "the least fall of the loss that counts as gain"),
         default("stop_at_loss", training.stop_at_loss, "stop once the loss is no more than that; 0: never"),
-        default("stop_when_settled", True, "end once three epochs lowered the loss by less than 1e-5 of it"),
+        default("stop_when_settled", True, "end once three epochs moved the loss by 1e-5 of it at most"),
         default("seed", training.seed, "of the batches; public"),
         default(
             "calibration_rows",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -12,16 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
-from hekat.channel import PartyKey
-from hekat.data import Table
 from hekat.errors import InputError, JobError
 from hekat.estimator import VerticalLinearRegression, VerticalLogisticRegression
-from hekat.protocol.in_process import make_sessions, play_in_process
-from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.model_part import CALIBRATION
-from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.calibration import calibrate, fit_sigmoid
-from hekat.protocol.vertical_linear.roles import run_role
+from hekat.protocol.vertical_linear.prediction.calibration import fit_sigmoid
 
 
 def test_the_fit_has_the_least_log_loss() -> None:
@@ -53,6 +44,7 @@ def tumours():
     return X[order], y[order]
 
 
+@pytest.mark.long
 def test_probabilities_by_default_are_fitted_to_labels(tumours, paillier_keys) -> None:
     """Weights move to the log loss: its scores are log-odds, where sigmoids of Taylor scores are far from it."""
     X, y = tumours
@@ -117,33 +109,6 @@ def test_three_classes_have_the_probabilities_of_a_softmax(reweight, paillier_ke
     assert len(told) == (2 if reweight is None else 1)
     scored = 80 + 160 * len(told)
     assert model.predicted_rows_ == {"a": scored, "b": scored}
-
-
-def test_rows_that_are_scored_twice_count_twice(paillier_keys) -> None:
-    rng = np.random.default_rng(8)
-    X, y = rng.normal(size=(60, 4)), rng.integers(3, size=60)
-    counted: list[int] = []
-    settings = VerticalLogisticRegression()._settings(("a", "b"), ("0", "1", "2"))
-    assert (settings.calibration_rows, settings.score_openings) == (2000, 2)
-    tables = {
-        "a": Table(X[:, :2], y, ("p", "q"), "a"),
-        "b": Table(X[:, 2:], None, ("r", "s"), "b"),
-    }
-    settings = replace(settings, key_bits=2048, training=replace(settings.training, epochs=1))
-    pairs = {"a": paillier_keys[2048][0], "b": paillier_keys[2048][-1]}
-
-    def role(name):
-        def play(channel):
-            run = PartyRun(Stopwatch(), key_pair=pairs[name], count_predictions=counted.append)
-            part = run_role(channel, tables[name], settings, PartyRun(Stopwatch(), key_pair=pairs[name]))
-            return calibrate(channel, part, tables[name], settings, run)
-
-        return play
-
-    parties = {name: PartyKey.generate() for name in tables}
-    sessions = make_sessions(parties, run_id="run", protocol="vertical-linear", job_digest=bytes(32))
-    play_in_process({name: partial(one.play, role=role(name)) for name, one in sessions.items()}, timeout_s=60.0)
-    assert counted == [60, 60, 60, 60]
 
 
 def test_a_regression_has_no_calibration() -> None:

@@ -39,11 +39,18 @@ def play(run_of, converse, settings, tables, working, *, host_part=None):
     return parts, converse(role(GUEST), role(HOST))
 
 
-@pytest.mark.parametrize("protection", ["paillier", "none"])
-@pytest.mark.parametrize("task", ["two classes", "three classes"])
+@pytest.mark.parametrize(
+    ("protection", "task"),
+    [
+        ("paillier", "two classes"),
+        ("none", "two classes"),
+        ("none", "three classes"),
+        pytest.param("paillier", "three classes", marks=pytest.mark.long),
+    ],
+)
 def test_weights_are_those_of_plain_numbers(protection, task, run_of, tables_of, settings_of, opened, converse) -> None:
     settings = settings_of(task=task, protection=protection, learning_rate=0.0, batch_rows=0)
-    tables = tables_of(8, task=task) if task != "two classes" else tables_of(8)
+    tables = tables_of(8, task=task)
     row_count, rng = len(tables[GUEST]), np.random.default_rng(9)
     shape = (row_count, settings.column_count)
     working = WorkingRows(rng.random(shape), rng.normal(size=shape))
