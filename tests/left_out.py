@@ -41,7 +41,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
                 patch.setattr(module, name, lambda summary: "<svg></svg>")
         patch.setattr(calibrate, "LEAST_S", 0.001)
         if not item.nodeid.startswith(KEYS_SEARCHED):
-            patch.setattr(key_pair, "find_safe_prime_pair", take_stored_primes)
+            patch.setattr(key_pair, "find_prime_pair", take_stored_primes)
         return (yield)
 
 
@@ -56,7 +56,7 @@ def is_plot(module: ModuleType, name: str) -> bool:
     return name.startswith("plot_") and callable(getattr(module, name))
 
 
-search = key_pair.find_safe_prime_pair
+search = key_pair.find_prime_pair
 calls = count()
 
 

@@ -11,12 +11,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "examples" / "first_steps.ipynb"
-# What tests leave out in this process the notebook's own process leaves out too: the search for safe primes.
+# What tests leave out in this process the notebook's own process leaves out too: the search for primes.
 PRELUDE = f"""import sys
 sys.path.append({str(ROOT)!r})
 from hekat.scheme.paillier.keys import key_pair
 from tests.left_out import take_stored_primes
-key_pair.find_safe_prime_pair = take_stored_primes
+key_pair.find_prime_pair = take_stored_primes
 sys.path.pop()"""
 CELL_TIMEOUT_S = 240
 

@@ -98,10 +98,10 @@ def generate(options: argparse.Namespace) -> int:
     public_file = options.file.with_name(options.file.name + ".pub")
     _check_new(options.file, public_file)
     console = Console(stderr=True)
-    with console.status("looking for two safe primes") as status:
+    with console.status("looking for two primes") as status:
         pair = generate_keys(
             options.bits,
-            progress=lambda tried, found: status.update(f"looking for two safe primes: {found} found, {tried} tried"),
+            progress=lambda tried, found: status.update(f"looking for two primes: {found} found, {tried} tried"),
         )
     save_private_key(options.file, pair.private, passphrase)
     save_public_key(public_file, pair.public)

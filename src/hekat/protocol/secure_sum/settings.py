@@ -18,7 +18,7 @@ Clipping = Literal["adaptive", "fixed", "daciq"]
 
 PROTECTIONS = ("lattice", "paillier", "none")
 OPENINGS = ("committee", "authority", "shared")
-# Making a key from two safe primes takes seconds, and sometimes a minute on a slow machine.
+# Making a key takes a second or some; a release that looked for safe primes took up to a minute on a slow machine.
 KEY_TIMEOUT_S = 900.0
 # The bounds between which adaptive clipping moves.
 MIN_ALPHA, MAX_ALPHA = 2.0**-40, 2.0**40

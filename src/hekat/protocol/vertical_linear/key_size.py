@@ -5,7 +5,7 @@ from __future__ import annotations
 from hekat.errors import KeyRefusedError
 from hekat.scheme.paillier import PublicKey
 
-# A key of safe primes takes from below a second to minutes.
+# A key takes a second or some to make; by a release that looked for safe primes, up to minutes.
 KEY_TIMEOUT_S = 600.0
 
 

@@ -34,7 +34,8 @@ def test_generated_keys_have_their_exact_size(bits):
     assert keys.public.bits == bits
     assert p != q
     assert p.bit_length() == q.bit_length() == bits // 2
-    assert all(gmpy2.is_prime(prime) and gmpy2.is_prime(prime // 2) for prime in (p, q))
+    assert all(gmpy2.is_prime(prime) and prime % 4 == 3 for prime in (p, q))
+    assert gmpy2.gcd(p - 1, q - 1) == 2
     assert p >> (bits // 2 - 2) == q >> (bits // 2 - 2) == 3
     # The checks for keys from elsewhere pass on what is made here.
     assert PrivateKey(p, q) is keys.private
@@ -140,15 +141,28 @@ def test_public_keys_of_other_types_are_refused(n):
         PublicKey(n, ())
 
 
+def primes_that_share_a_factor(bits: int) -> tuple[int, int]:
+    """Two primes 2ab + 1 of that many bits with the same a."""
+    a = int(gmpy2.next_prime(3 << (bits // 2 - 3)))
+    found: list[int] = []
+    b = int(gmpy2.next_prime((7 << (bits - 3)) // (2 * a)))
+    while len(found) < 2:
+        b = int(gmpy2.next_prime(b))
+        if gmpy2.is_prime(2 * a * b + 1):
+            found.append(2 * a * b + 1)
+    return found[0], found[1]
+
+
 def test_unsound_private_keys_are_refused(paillier_keys):
     p, q = paillier_keys(512).private.p, paillier_keys(512).private.q
     longer = paillier_keys(1024).private.p
     cases = [
         (p, p, "equal"),
         (p, longer, "differ in size"),
-        (p, UNSAFE_PRIME, "not a safe prime"),
-        (UNSAFE_PRIME, q, "not a safe prime"),
-        (p, q + 2, "not a safe prime"),
+        (p, UNSAFE_PRIME, "a small number other than 2"),
+        (UNSAFE_PRIME, q, "a small number other than 2"),
+        (p, q + 2, "no prime"),
+        (*primes_that_share_a_factor(256), "share a factor"),
         (p, -q, "size"),
         (23, 47, "size"),
     ]

@@ -1,4 +1,4 @@
-"""The joint sieve strikes exactly what has a small factor, and what it leaves yields safe primes."""
+"""The joint sieve strikes exactly what has a small factor, and what it leaves yields primes for keys."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hekat.scheme.paillier.keys.primes import (
     _remainders,
     _sieve_limit,
     _survivors,
-    find_safe_prime,
-    find_safe_prime_pair,
-    is_safe_prime,
+    find_key_prime,
+    find_prime_pair,
+    is_key_prime,
     small_primes,
 )
 
@@ -28,11 +28,11 @@ def test_small_primes():
 @pytest.mark.parametrize("limit", [64, 4096, 4099, 20000])
 @pytest.mark.parametrize("count", [1, 100, 3000])
 def test_sieve_against_trial_division(limit, count):
-    start = (3 << 61) // 6 * 6 + 5
+    start, factor = (3 << 61) + 1, 2 * (2**61 - 1)
     divisors = [int(r) for r in small_primes(limit)]
-    candidates = [start + 6 * i for i in range(count)]
-    wanted = [i for i, c in enumerate(candidates) if all(c % r and (2 * c + 1) % r for r in divisors)]
-    assert _survivors(start, count, limit).tolist() == wanted
+    candidates = [start + 2 * i for i in range(count)]
+    wanted = [i for i, b in enumerate(candidates) if all(b % r and (factor * b + 1) % r for r in divisors)]
+    assert _survivors(start, factor, count, limit).tolist() == wanted
 
 
 def test_remainders_of_wide_numbers():
@@ -42,45 +42,78 @@ def test_remainders_of_wide_numbers():
 
 
 @pytest.mark.parametrize("bits", [32, 33, 63, 64, 65, 128, 192])
-def test_safe_primes_have_their_size(bits):
+def test_primes_have_their_size_and_form(bits):
     for _ in range(5):
-        p = find_safe_prime(bits)
+        p = find_key_prime(bits)
         assert p.bit_length() == bits
         assert p >> (bits - 2) == 3
+        assert p % 4 == 3
         assert gmpy2.is_prime(p)
-        assert gmpy2.is_prime(p // 2)
+        assert is_key_prime(p)
+
+
+@pytest.mark.parametrize("bits", [32, 40, 48])
+def test_twice_two_primes_is_what_a_prime_less_one_is(bits):
+    for _ in range(20):
+        half = find_key_prime(bits) // 2
+        factors = [int(r) for r in small_primes(1 << (bits // 2)) if half % int(r) == 0]
+        assert factors[0].bit_length() == (bits - 1) // 2
+        assert gmpy2.is_prime(half // factors[0])
 
 
 def test_the_sieve_never_reaches_the_primes_sought():
     for bits in range(32, 4097, 2):
-        assert _sieve_limit(bits) < 1 << (bits - 3)
+        least = (3 << (bits - 2)) // (2 << ((bits - 1) // 2))
+        assert _sieve_limit(bits) < least
 
 
-def test_small_safe_primes_are_all_reached():
-    """Nothing about the search leaves some safe primes out: among 32-bit ones, all residues mod 5 and 7 come up."""
-    found = {find_safe_prime(32) for _ in range(200)}
+def test_small_primes_are_all_reached():
+    """Nothing about the search leaves some primes out: among 32-bit ones, all residues mod 5 and 7 but 1 come up."""
+    found = {find_key_prime(32) for _ in range(200)}
     assert len(found) > 190
-    # Mod 5 a safe prime is 2, 3 or 4 (1 would make p' divisible by 5), mod 7 it is 2 to 6.
+    # p = 1 mod r would make r a factor of ab.
     assert {p % 5 for p in found} == {2, 3, 4}
     assert {p % 7 for p in found} == {2, 3, 4, 5, 6}
 
 
 @pytest.mark.parametrize("p", [5, 7, 11, 23, 47, 59, 2**64 - 1042097])
-def test_safe_primes_are_told(p):
-    assert is_safe_prime(p)
+def test_safe_primes_are_taken(p):
+    assert is_key_prime(p)
 
 
 @pytest.mark.parametrize("p", [-23, 0, 1, 2, 3, 4, 9, 13, 15, 22, 24, 2**61 - 1])
 def test_other_numbers_are_told(p):
-    assert not is_safe_prime(p)
+    assert not is_key_prime(p)
+
+
+@pytest.mark.parametrize("small", [3, 5, 251, 65521])
+def test_a_small_factor_is_found(small):
+    cofactor = 2**127 - 1
+    while not gmpy2.is_prime(2 * small * cofactor + 1):
+        cofactor = int(gmpy2.next_prime(cofactor))
+    assert not is_key_prime(2 * small * cofactor + 1)
 
 
 def test_close_primes_are_drawn_again(monkeypatch):
-    p = find_safe_prime(128)
-    q = find_safe_prime(128)
+    p = find_key_prime(128)
+    q = find_key_prime(128)
     draws = iter([p, p, q])
-    monkeypatch.setattr(primes, "find_safe_prime", lambda bits, on_candidate: next(draws))
-    assert find_safe_prime_pair(256) == (p, q)
+    monkeypatch.setattr(primes, "find_key_prime", lambda bits, on_candidate: next(draws))
+    assert find_prime_pair(256) == (p, q)
+
+
+def test_primes_that_share_a_factor_are_drawn_again(monkeypatch):
+    a, b = 1_000_003, 5_000_011
+    shared = []
+    while len(shared) < 2:
+        b = int(gmpy2.next_prime(b))
+        if gmpy2.is_prime(2 * a * b + 1):
+            shared.append(2 * a * b + 1)
+    other = find_key_prime(shared[0].bit_length())
+    draws = iter([shared[0], shared[1], other])
+    monkeypatch.setattr(primes, "find_key_prime", lambda bits, on_candidate: next(draws))
+    monkeypatch.setattr("builtins.abs", lambda difference: 1 << 60)
+    assert find_prime_pair(2 * other.bit_length()) == (shared[0], other)
 
 
 def test_order_is_a_permutation():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, NamedTuple
 
 from hekat.engine.interface import Modulus
@@ -20,7 +21,7 @@ from hekat.scheme.key_size import DEFAULT_KEY_BITS
 from hekat.scheme.paillier.keys.parameters import MAX_KEY_BITS, MIN_TEST_KEY_BITS, check_new_key_bits
 from hekat.scheme.paillier.keys.permutation_proof import Roots, check_roots, find_roots
 from hekat.scheme.paillier.keys.prime_half import PrimeHalf
-from hekat.scheme.paillier.keys.primes import Progress, find_safe_prime_pair, is_safe_prime
+from hekat.scheme.paillier.keys.primes import Progress, find_prime_pair, is_key_prime
 from hekat.scheme.paillier.keys.randomiser_stock import RandomiserStock
 from hekat.scheme.paillier.keys.table_cache import TableCache
 
@@ -30,7 +31,8 @@ FINGERPRINT_DOMAIN: Final = b"hekat/paillier/public-key/1:"
 class PublicKey(FactoredPublicKey):
     """The modulus n: it encrypts, and computes on ciphertexts. Immutable; equal keys are one object in a process.
 
-    These checks do not prove that n is the product of two safe primes: only the maker of the key knows that.
+    These checks do not prove that n is the product of two primes as `generate_keys` finds them: only the maker of the
+    key knows that.
 
     Args:
         n: The modulus.
@@ -91,7 +93,7 @@ class PublicKey(FactoredPublicKey):
 
 
 class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
-    """The safe primes p and q: they decrypt, and encrypt fastest. Immutable; no secret is shown, pickled or compared.
+    """The primes p and q: they decrypt, and encrypt fastest. Immutable; no secret is shown, pickled or compared.
 
     Keys of the same p and q are one object in a process, and so share their tables.
 
@@ -101,7 +103,8 @@ class PrivateKey(FactoredPrivateKey[PublicKey, PrimeHalf]):
 
     Raises:
         InputError: p or q is no int.
-        KeyRefusedError: p and q are not different safe primes of equal size with their top two bits set.
+        KeyRefusedError: p and q are not different primes of equal size with their top two bits set, or a small number
+            other than 2 divides p - 1 or q - 1, or any other than 2 both.
 
     Examples:
         >>> import hekat
@@ -159,10 +162,10 @@ class KeyPair(NamedTuple):
 def generate_keys(
     bits: int = DEFAULT_KEY_BITS, *, progress: Progress | None = None, unsafe_for_benchmark: bool = False
 ) -> KeyPair:
-    """A new key pair whose n is the product of two safe primes and has exactly `bits` bits.
+    """A new key pair whose n is the product of two primes and has exactly `bits` bits.
 
     Args:
-        bits: Size of n in bits, even. 3072 bits give 128-bit security and take a few seconds to make.
+        bits: Size of n in bits, even. 3072 bits give 128-bit security and take about a second to make.
         progress: Called as `progress(candidates_tried, primes_found)` some times a second.
         unsafe_for_benchmark: Allow sizes below 2048 bits, which protect nothing; such keys carry `.unsafe`.
 
@@ -176,7 +179,8 @@ def generate_keys(
     Warns:
         KeySizeWarning: The key has fewer than 3072 bits.
 
-    Source: Paillier 1999; safe primes meet the conditions of Damgard-Jurik-Nielsen 2010, section 4.
+    Source: Paillier 1999. The primes meet the conditions of Damgard-Jurik-Nielsen 2010, section 4: both are 3 mod 4 and
+    gcd(p - 1, q - 1) = 2. Besides, p - 1 = 2ab with large primes a and b, and so is q - 1.
 
     Examples:
         >>> import hekat
@@ -187,7 +191,7 @@ def generate_keys(
         [1, 2]
     """
     check_new_key_bits(bits, unsafe_for_benchmark)
-    p, q = find_safe_prime_pair(bits, progress)
+    p, q = find_prime_pair(bits, progress)
     private = PrivateKey._trusted(p, q)
     return KeyPair(private.public, private)
 
@@ -218,7 +222,9 @@ def _check_primes(p: int, q: int) -> None:
             return "the primes differ in size, or their top two bits are not set"
         if p == q:
             return "the primes are equal"
-        return "" if is_safe_prime(p) and is_safe_prime(q) else "a factor is not a safe prime"
+        if not (is_key_prime(p) and is_key_prime(q)):
+            return "a factor is no prime, or a small number other than 2 divides it less 1"
+        return "" if math.gcd(p - 1, q - 1) == 2 else "p - 1 and q - 1 share a factor other than 2"
 
     check_primes(
         p,
@@ -226,6 +232,6 @@ def _check_primes(p: int, q: int) -> None:
         smallest_bits=MIN_TEST_KEY_BITS,
         largest_bits=MAX_KEY_BITS,
         find_flaw=find_flaw,
-        expected="two different safe primes of equal size",
+        expected="two different primes of equal size, each of them twice large primes plus 1",
         cure="make keys with hekat.paillier.generate_keys()",
     )

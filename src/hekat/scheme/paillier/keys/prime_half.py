@@ -102,9 +102,10 @@ def _limbs(value: int) -> LimbArray:
 
 
 def _random_generator(p: int) -> int:
-    """A random generator of the units mod a safe prime p >= 5; as secret as p.
+    """A random generator of the units mod p >= 5, which `is_key_prime`; as secret as p.
 
-    The unit group has order 2 p'; an element that is neither a square nor -1 has order 2 p'. Not the least one: with
+    The unit group has order 2ab with primes a and b, or 2a where p is a safe prime. An element that is neither a square
+    nor -1 has the whole order, but for odds of 1/a + 1/b, about 2^-510 in a key of 2048 bits. Not the least one: with
     gamma known, one exponent gives p, because c = gamma^a mod p makes p a factor of gcd(gamma^a - c, n).
     """
     while True:

@@ -1,13 +1,18 @@
-"""Safe primes p = 2p'+1 from the operating system's randomness, found by sieving p' and p jointly.
+"""Primes p = 2ab + 1 with large primes a and b, from the operating system's randomness: b and p are sieved jointly.
 
-A window holds the candidates p' = start + 6i, start = 5 mod 6 random: then neither p' nor p is divisible by 2 or 3.
-A prime r rules out p' = 0 and p' = (r-1)/2 mod r, where p = 2p'+1 is divisible by r. Survivors are tried in random
-order, so that a prime after a long gap is favoured only within its window.
+What keys need of p is that no small number but 2 divides p - 1. A safe prime 2a + 1 has that too, and takes some times
+as long to find: here a and b are half as wide as p, so that most candidates fall to tests that cost a sixth.
+
+A window holds the candidates b = start + 2i, start odd and random. A prime r rules out b = 0 and b = -1/(2a) mod r,
+where p is divisible by r. Survivors are tried in random order, so that a prime after a long gap is favoured only within
+its window.
 Source: joint sieve as in Wiener, "Safe Prime Generation with a Combined Sieve" (2003).
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import secrets
 from collections.abc import Callable
@@ -22,44 +27,57 @@ from hekat.engine.limbs import LimbArray
 Progress = Callable[[int, int], None]
 WordArray = npt.NDArray[np.uint64]
 
-CANDIDATE_STEP = 6
 # Miller-Rabin rounds with random bases for candidates that pass a first strong test: error below 4^-40.
 PRIME_TEST_ROUNDS = 40
 # Sieving further costs more than the tests it saves (1536-bit primes; smaller ones sieve less).
-MAX_SIEVE_LIMIT = 1 << 22
+MAX_SIEVE_LIMIT = 1 << 18
 MAX_WINDOW_COUNT = 1 << 18
+# No factor of (p - 1) / 2 below that.
+LEAST_FACTOR_BITS = 16
 CANDIDATES_PER_REPORT = 64
 # Primes up to here are marked by slices, larger ones all together.
 SLICED_LIMIT = 1 << 12
 
 
-def is_safe_prime(p: int) -> bool:
-    """True where p and (p-1)/2 are prime (to an error below 4^-40)."""
-    return p > 4 and gmpy2.is_prime(p >> 1, PRIME_TEST_ROUNDS) and p % 2 == 1 and gmpy2.is_prime(p, PRIME_TEST_ROUNDS)
+def is_key_prime(p: int) -> bool:
+    """True where p is prime and (p - 1) / 2 is prime or without small factors, to an error below 4^-40.
+
+    Small is below 2^LEAST_FACTOR_BITS, for p below 36 bits a quarter of its root.
+    """
+    if p <= 4 or p % 2 == 0 or not gmpy2.is_prime(p, PRIME_TEST_ROUNDS):
+        return False
+    half = p >> 1
+    limit_bits = min(LEAST_FACTOR_BITS, half.bit_length() // 2 - 1)
+    has_no_small_factor = limit_bits > 1 and gmpy2.gcd(half, _product_of_primes(limit_bits)) == 1
+    return bool(has_no_small_factor or gmpy2.is_prime(half, PRIME_TEST_ROUNDS))
 
 
-def find_safe_prime(bits: int, on_candidate: Callable[[], None] | None = None) -> int:
-    """A random safe prime of exactly `bits` bits (32 at least) whose top two bits are set.
+def find_key_prime(bits: int, on_candidate: Callable[[], None] | None = None) -> int:
+    """A random prime p = 2ab + 1 of exactly `bits` bits (32 at least) whose top two bits are set; a and b are primes.
 
-    `on_candidate` is called before each candidate that is tested.
+    a has half the bits of p - 1, b the other half. `on_candidate` is called before each candidate that is tested.
     """
     while True:
-        start = _random_start(bits - 1)
-        # The window ends before p' reaches the next power of two.
-        room = ((1 << (bits - 1)) - 1 - start) // CANDIDATE_STEP + 1
-        count = min(_window_count(bits), max(room, 0))
-        for i in _in_random_order(_survivors(start, count, _sieve_limit(bits))):
+        a = _random_prime((bits - 1) // 2)
+        least, most = (3 << (bits - 2)) // (2 * a) + 1, ((1 << bits) - 2) // (2 * a)
+        start = least + secrets.randbelow(most - least + 1) | 1
+        count = min(_window_count(bits), max((most - start) // 2 + 1, 0))
+        for i in _in_random_order(_survivors(start, 2 * a, count, _sieve_limit(bits))):
             if on_candidate is not None:
                 on_candidate()
-            half = gmpy2.mpz(start + CANDIDATE_STEP * int(i))
-            if gmpy2.is_strong_prp(half, 2) and gmpy2.is_strong_prp(2 * half + 1, 2) and is_safe_prime(2 * half + 1):
-                return int(2 * half + 1)
+            b = gmpy2.mpz(start + 2 * int(i))
+            p = 2 * a * b + 1
+            if not (gmpy2.is_strong_prp(b, 2) and gmpy2.is_strong_prp(p, 2)) or b == a:
+                continue
+            if gmpy2.is_prime(b, PRIME_TEST_ROUNDS) and gmpy2.is_prime(p, PRIME_TEST_ROUNDS):
+                return int(p)
 
 
-def find_safe_prime_pair(bits: int, progress: Progress | None = None) -> tuple[int, int]:
-    """Two random safe primes of bits/2 bits each, far apart, whose product has exactly `bits` bits.
+def find_prime_pair(bits: int, progress: Progress | None = None) -> tuple[int, int]:
+    """Two random primes p, q of bits/2 bits each as `find_key_prime` finds them, far apart, gcd(p - 1, q - 1) = 2.
 
-    `progress` is called with the candidates tried and the primes found so far, some times a second.
+    Their product has exactly `bits` bits. `progress` is called with the candidates tried and the primes found so far,
+    some times a second.
     """
     half_bits = bits // 2
     tried = 0
@@ -72,9 +90,11 @@ def find_safe_prime_pair(bits: int, progress: Progress | None = None) -> tuple[i
             progress(tried, len(found))
 
     while len(found) < 2:
-        prime = find_safe_prime(half_bits, count_candidate)
+        prime = find_key_prime(half_bits, count_candidate)
         # Close primes fall to Fermat's method; random ones are this close with odds of 2^-100.
         if found and abs(prime - found[0]) >> max(half_bits - 100, half_bits // 2) == 0:
+            continue
+        if found and math.gcd(prime - 1, found[0] - 1) != 2:
             continue
         found.append(prime)
         if progress is not None:
@@ -94,33 +114,44 @@ def small_primes(limit: int) -> WordArray:
 
 @cache
 def _sieve_primes(limit: int) -> WordArray:
-    return small_primes(limit)[2:]
+    """The odd ones: candidates are odd."""
+    return small_primes(limit)[1:]
+
+
+@cache
+def _product_of_primes(bits: int) -> int:
+    return math.prod(small_primes(1 << bits).tolist())
+
+
+def _random_prime(bits: int) -> int:
+    """A random prime of exactly `bits` bits whose top two bits are set."""
+    while True:
+        value = secrets.randbits(bits - 2) | 3 << (bits - 2) | 1
+        if gmpy2.is_strong_prp(value, 2) and gmpy2.is_prime(value, PRIME_TEST_ROUNDS):
+            return value
 
 
 def _sieve_limit(bits: int) -> int:
-    """Below every p' of that size, so that the sieve never strikes a prime out for being itself."""
-    return int(min(MAX_SIEVE_LIMIT, 1 << min(22, bits // 2 - 3), max(64, bits * bits)))
+    """Below every b of a p of that size, so that the sieve never strikes a prime out for being itself."""
+    return int(min(MAX_SIEVE_LIMIT, 1 << min(22, bits // 2 - 4), max(64, bits * bits // 4)))
 
 
 def _window_count(bits: int) -> int:
     return min(MAX_WINDOW_COUNT, max(256, bits * bits // 8))
 
 
-def _random_start(bits: int) -> int:
-    """A random p' of `bits` bits, top two bits set, 5 mod 6."""
-    value = secrets.randbits(bits - 2) | 3 << (bits - 2)
-    return value - value % CANDIDATE_STEP + 5
+def _survivors(start: int, factor: int, count: int, limit: int) -> npt.NDArray[np.int64]:
+    """The i below count for which neither b = start + 2i nor factor * b + 1 has an odd factor below `limit`.
 
-
-def _survivors(start: int, count: int, limit: int) -> npt.NDArray[np.int64]:
-    """The i below count for which neither start + 6i nor 2(start + 6i) + 1 has a factor below `limit`."""
+    `factor` has no factor below `limit` but 2.
+    """
     primes = _sieve_primes(limit)
     remainders = _remainders(start, primes)
-    # 6^-1 mod r, for r = 1 and r = 5 mod 6.
-    inverse = np.where(primes % 6 == 1, (5 * primes + 1) // 6, (primes + 1) // 6)
+    inverses = map(pow, _remainders(factor, primes).tolist(), itertools.repeat(-1), primes.tolist())
     struck = np.zeros(count, np.bool_)
-    for root in (np.zeros_like(primes), primes // 2):
-        first = (root + primes - remainders) % primes * inverse % primes
+    for root in (np.zeros_like(primes), primes - np.fromiter(inverses, np.uint64, primes.size)):
+        # (r + 1) / 2 is 1/2 mod r.
+        first = (root + primes - remainders) % primes * ((primes + np.uint64(1)) // np.uint64(2)) % primes
         _strike(struck, primes, first)
     return np.flatnonzero(~struck)
 
