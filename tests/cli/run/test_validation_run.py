@@ -110,6 +110,31 @@ def test_a_resumed_run_ends_with_the_same_validation(validating, monkeypatch) ->
     assert load_summary(resumed)["results"][-1]["validation"] == load_summary(first)["results"][-1]["validation"]
 
 
+def test_a_run_is_not_resumed_on_a_table_that_changed(validating, monkeypatch) -> None:
+    from hekat.protocol.secure_sum.masked import aggregator
+
+    serve = aggregator.MaskedSummation.serve
+
+    def stop(self, step: str, then: str = "") -> None:
+        if step == "round-2":
+            raise OSError("the machine goes down")
+        serve(self, step, then)
+
+    monkeypatch.setattr(aggregator.MaskedSummation, "serve", stop)
+    assert validating.run().code == 2
+    monkeypatch.setattr(aggregator.MaskedSummation, "serve", serve)
+    (stopped,) = validating.folders()
+    path = validating.folder / "east.csv"
+    whole = path.read_text()
+    path.write_text("\n".join(whole.splitlines()[:-1]) + "\n")  # other rows would be held out than before
+    answer = validating.run("--resume", stopped)
+    assert answer.code == 2
+    assert "the rows of east are not those that the run began with" in " ".join(answer.err.split())
+    assert validating.folders() == [stopped]
+    path.write_text(whole)
+    assert validating.run("--resume", stopped).code == 0
+
+
 @pytest.mark.parametrize(
     ("section", "said"),
     [

@@ -32,6 +32,7 @@ from hekat.protocol.secure_sum.masked.upload_state import (
     UPLOADS_FILE,
     UploadState,
     check_not_emptied,
+    check_same_rows,
     check_upload_state,
     open_upload_state,
 )
@@ -78,10 +79,11 @@ def check_upload_states(
     else is written. `runs` is where run folders are made.
 
     A run that is resumed needs the whole state of the run before it. Without it, one update could be opened in two
-    sums whose difference is another party's update.
+    sums whose difference is another party's update. It also needs the rows of that run.
     """
     job = inputs.job
-    samples = samples_ahead(plan_sums(job.settings, rounds_done), Participation(job.settings.sums, job.digest))
+    plan = plan_sums(job.settings, rounds_done)
+    samples = samples_ahead(plan, Participation(job.settings.sums, job.digest))
     refusals: dict[str, PolicyError] = {}
     for role in _roles(job.settings, inputs.roles):
         own = _own_folder(inputs, role)
@@ -97,6 +99,8 @@ def check_upload_states(
                 check_upload_state(folder, job.digest, _rows_of(inputs, role), samples)
             except PolicyError as error:
                 refusals[role] = error
+            if resumed_folder is not None and role in inputs.tables:
+                check_same_rows(folder, job.digest, _rows_of(inputs, role), plan.groups)
     if refusals:
         asking = AskingJob(job.name, job.digest, tuple(refusals), is_rehearsal)
         enforce(inputs.site, asking, [_check_of_records(refusals)])

@@ -181,3 +181,10 @@ def check_upload_state(
         # Without a key no rows were kept yet.
         if rows is not None and key is not None and not rows.accepted:
             releases.check_rows(job_digest, replace(rows, key=key), samples)
+
+
+def check_same_rows(folder: Path, job_digest: bytes, rows: RowsInJob, groups: Collection[str]) -> None:
+    """Raise as `ReleaseRecord.check_same_rows` of a state that is there; a record that keeps no rows allows any."""
+    key = read_rows_key(folder)
+    if key is not None:
+        ReleaseRecord.open(folder / RELEASES_FILE).check_same_rows(job_digest, replace(rows, key=key), groups)

@@ -160,6 +160,21 @@ class ReleaseRecord:
         sets = {group: _rows_digest(rows, sample) for group, sample in samples.items()}
         _check_rows(self._read(), job_digest, rows, sets)
 
+    def check_same_rows(self, job_digest: bytes, rows: RowsInJob, groups: Collection[str]) -> None:
+        """Raise StateError where this job summed rows of `rows.owner` before, in some of its `groups`, and never these.
+
+        Call it before a run is resumed: another table is cut anew into rows to train on and rows to measure on.
+        """
+        job, several = _hash(_JOB_LABEL, job_digest), self._read().several
+        known = {key for key, entries in several.items() if any(job in entry[1:2] for entry in entries)}
+        if known and known.isdisjoint(_rows_key(rows, group) for group in groups):
+            raise StateError(
+                f"the rows of {rows.owner} are not those that the run began with",
+                expected="the same table, with the same columns: rows that were trained on may not be held out later",
+                got="a table that no sum of this job was of",
+                cure="put the table back as it was, or begin a new run, without --resume",
+            )
+
     def left_out(
         self, job_digest: bytes, groups: Collection[str], rows: RowsInJob | None = None
     ) -> dict[str, list[str]]:
