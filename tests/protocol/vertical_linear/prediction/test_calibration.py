@@ -89,15 +89,18 @@ def test_several_receivers_have_the_same_scores(tumours, paillier_keys) -> None:
     assert np.allclose(alone, slope * both + offset, atol=slope * 2.0**-10)
 
 
-@pytest.mark.parametrize("reweight", [None, False])
-def test_three_classes_have_the_probabilities_of_a_softmax(reweight, paillier_keys) -> None:
-    """The class in the middle has no score of its own that would rank it: one class against the rest is no model."""
+@pytest.mark.parametrize(("reweight", "host_columns", "times"), [(None, 6, 2), (False, 6, 1), (None, 5, 1)])
+def test_three_classes_have_the_probabilities_of_a_softmax(reweight, host_columns, times, paillier_keys) -> None:
+    """The class in the middle has no score of its own that would rank it: one class against the rest is no model.
+
+    Scores before and after the step tell five combinations, which is all that a host of five columns has.
+    """
     rng = np.random.default_rng(8)
-    X = rng.normal(size=(240, 4))
-    score = X @ [2.0, -1.5, 1.0, 1.0] + 0.5 * rng.logistic(size=240)
+    X = rng.normal(size=(240, 2 + host_columns))
+    score = X[:, :4] @ [2.0, -1.5, 1.0, 1.0] + 0.5 * rng.logistic(size=240)
     y = np.digitize(score, [-1.0, 1.0])
     keys = {"a": paillier_keys[2048][0], "b": paillier_keys[2048][-1]}
-    columns = {"a": slice(0, 2), "b": slice(2, 4)}
+    columns = {"a": slice(0, 2), "b": slice(2, 2 + host_columns)}
     model = VerticalLogisticRegression(columns=columns, keys=keys, key_bits=2048, reweight=reweight)
     found = model.fit(X[:160], y[:160]).predict_proba(X[160:])
     peer = LogisticRegression(max_iter=1000).fit(X[:160], y[:160])
@@ -106,7 +109,7 @@ def test_three_classes_have_the_probabilities_of_a_softmax(reweight, paillier_ke
     assert model.parts_["a"].arrays[CALIBRATION].shape == (3, 4)
     assert np.allclose(found.sum(axis=1), 1)
     told = [note.what for note in model.ledgers_["a"].notes if "learns the scores of 160 training rows" in note.what]
-    assert len(told) == (2 if reweight is None else 1)
+    assert len(told) == times
     scored = 80 + 160 * len(told)
     assert model.predicted_rows_ == {"a": scored, "b": scored}
 

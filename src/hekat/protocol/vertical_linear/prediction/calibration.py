@@ -4,10 +4,11 @@ Scores of the Taylor loss rank rows well, but their sigmoids are no probabilitie
 some of the training rows for the guest alone, and the guest fits probabilities to its labels: for two classes a and b
 so that sigmoid(a u + b) fits best, for more a matrix and offsets so that the softmax of their scores does. From these
 probabilities the parties move their shares of the weights to the log loss (`reweighting`). For two classes scores are
-log-odds then. Where all training rows are scored, and the host has three columns or more, the guest learns the scores
-of the same rows once more, and the parties move once more; with three classes or more it learns them once more, and
-fits again. What it fitted stays in the guest's part of the model. The guest learns what any prediction of these rows
-would tell it: their scores, to 2^-score_bits. Nobody else learns anything.
+log-odds then. Where all training rows are scored, the guest learns the scores of the same rows once more, and the
+parties move once more; with three classes or more it learns them once more, and fits again. This is left out where the
+scores of a row tell as many combinations as the host has columns (`shows_columns`). What the guest fitted stays in its
+part of the model. The guest learns what any prediction of these rows would tell it: their scores, to 2^-score_bits.
+Nobody else learns anything.
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Lin, Lin and Weng 2007, for the iteration.
 """
 
@@ -37,8 +38,6 @@ from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_WEIGHTS
 
 FloatArray = npt.NDArray[np.float64]
 
-LEAST_HOST_COLUMNS: Final = 3
-"""With fewer columns at the host, two scores of a row would tell as much as its columns hold."""
 _STEPS: Final = 100
 _ENOUGH: Final = 1e-10
 
@@ -66,14 +65,15 @@ def calibrate(
     targets = None if scores is None else prepare_targets(rows, settings).values[chosen]
     fitted = None if scores is None or targets is None else fit_probabilities(scores, targets)
     moved, is_part = None, count < len(rows)
-    if fits(settings, len(rows), count):
+    is_narrow = shows_columns(_host_columns(part), settings.column_count) if MODEL_WEIGHTS in part.arrays else True
+    if fits(settings, len(rows), count) and not (is_narrow and settings.column_count > 1):
         working = None
         if scores is not None and targets is not None and fitted is not None:
             working = find_working_rows(scores, log_odds_of(scores, fitted), targets, is_part=is_part)
         moved = reweight(channel, part, some, settings, run, working)
     if moved is None:
         return part if fitted is None else replace(part, arrays={**part.arrays, CALIBRATION: fitted})
-    if settings.column_count == 1 and (is_part or _host_columns(moved) < LEAST_HOST_COLUMNS):
+    if settings.column_count == 1 and (is_part or is_narrow):
         return moved
     scores = _learn_scores(channel, moved, some, settings, run, bits, "after re-weighting, ")
     if settings.column_count > 1:
@@ -83,6 +83,15 @@ def calibrate(
     if scores is not None and targets is not None:
         working = find_working_rows(scores, scores, targets, is_part=False)
     return reweight(channel, moved, some, settings, run, working) or moved
+
+
+def shows_columns(host_columns: int, column_count: int) -> bool:
+    """Whether a row's scores before and after re-weighting tell as many combinations as the host has columns.
+
+    `column_count` is K, 1 for two classes. Then two scores tell two combinations. The first K scores of K classes have
+    one sum in all rows, as targets have, and tell K - 1; the next tell K.
+    """
+    return host_columns <= (2 if column_count == 1 else 2 * column_count - 1)
 
 
 def _host_columns(part: ModelPart) -> int:
