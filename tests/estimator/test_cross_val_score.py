@@ -12,7 +12,12 @@ from sklearn.preprocessing import StandardScaler
 
 from hekat.data import Table, fold_rows
 from hekat.errors import InputError
-from hekat.estimator import HorizontalLinearRegression, HorizontalLogisticRegression, cross_val_score
+from hekat.estimator import (
+    HorizontalLinearRegression,
+    HorizontalLogisticRegression,
+    VerticalLinearRegression,
+    cross_val_score,
+)
 
 PARTIES = ("north", "lake", "county")
 
@@ -74,3 +79,13 @@ def test_what_cannot_be_is_refused_in_parameters(more, words) -> None:
     y = {name: (rows[:, 0] > 0).astype(int) for name, rows in X.items()}
     with pytest.raises(InputError, match=words):
         cross_val_score(HorizontalLogisticRegression(protection="none", rounds=1), X, y, **more)
+
+
+def test_other_models_and_parts_of_folds_are_refused() -> None:
+    X, y = dealt(*load_diabetes(return_X_y=True))
+    for model in (LinearRegression(), VerticalLinearRegression()):
+        with pytest.raises(InputError, match=f"got {type(model).__name__}"):
+            cross_val_score(model, X, y, folds=3)
+    for folds in (2.5, True, "3", None):
+        with pytest.raises(InputError, match="folds are counted in whole numbers"):
+            cross_val_score(HorizontalLinearRegression(), X, y, folds=folds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,21 @@ def cross_val_score(
         >>> bool(scores.mean() > 0.9 and scores.std() < 0.1)
         True
     """
-    found = clone(estimator)._cross_validate(X, y, folds)
+    if not isinstance(estimator, HorizontalModel):
+        raise InputError(
+            "parties hold other rows of the same columns for a horizontal estimator alone",
+            expected="a horizontal estimator of hekat.estimator",
+            got=type(estimator).__name__,
+            cure="take a horizontal estimator; scikit-learn's own cross_val_score cuts one table for any other",
+        )
+    if isinstance(folds, bool) or not isinstance(folds, numbers.Integral):
+        raise InputError(
+            "folds are counted in whole numbers",
+            expected="a whole number from 2 to 100",
+            got=type(folds).__name__,
+            cure="say folds=5",
+        )
+    found = clone(estimator)._cross_validate(X, y, int(folds))
     usual = "accuracy" if "accuracy" in found[0] else "r2"
     metric, sign = _SCORES.get(usual if scoring is None else scoring, (None, 1.0))
     if metric is None or any(metric not in fold for fold in found):

@@ -242,7 +242,7 @@ def test_a_column_with_too_many_texts_has_no_categories_to_find(tmp_path: Path) 
         ({"name": "a*", "other": True}, "categories refused; expected 'found' alone"),
         ({"fill": "x"}, "fill refused; expected 'most_frequent'"),
         ({"name": "a*", "unknown": "category"}, "unknown refused"),
-        ({"min_rows": 0}, "min_rows refused"),
+        ({"min_rows": 0}, "min_rows refused; expected a whole number from 1 to 1000000; got 0"),
         ({"min_rows": True}, "min_rows refused"),
         ({"name": "a*", "min_rows": 2}, "min_rows refused; expected categories = 'found' beside it, of one column"),
         ({"missing": "indicator"}, "missing refused"),

@@ -127,7 +127,7 @@ class ColumnSpec:
             got = "a pattern" if self.is_pattern else "other categories, or none"
             self._refuse("min_rows", "categories = 'found' beside it, of one column by its name", got)
         if isinstance(self.min_rows, bool) or not 1 <= self.min_rows <= MOST_MIN_ROWS:
-            self._refuse("min_rows", f"a whole number from 1 to {MOST_MIN_ROWS}", "another value")
+            self._refuse("min_rows", f"a whole number from 1 to {MOST_MIN_ROWS}", repr(self.min_rows))
 
     def _check_names_of_buckets(self) -> None:
         for key, is_taken, name in (("other", self.other, OTHER), ("missing", self.missing == "category", MISSING)):

@@ -37,6 +37,7 @@ from hekat.report.page.parts import (
     section_html,
     settings_html,
 )
+from hekat.report.table import metric_names
 from hekat.report.training_course import has_diverged
 
 _SETTING_NAMES = {
@@ -94,7 +95,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
         ),
         section_html(
             "Results",
-            table_html(result_table(summary)),
+            table_html(result_table(summary) if metric_names(summary) or not fold_sentence(summary) else None),
             paragraphs_html(*findings.difference_sentences(summary), findings.granularity_sentence(summary)),
             figure_html(plots.plot_results(summary)),
             table_html(validation_table(summary)),

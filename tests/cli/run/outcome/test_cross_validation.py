@@ -46,6 +46,7 @@ def test_a_job_with_folds_says_mean_and_deviation(folded) -> None:
     page = folded.call("report", folder)
     assert "Cross-validation" in page.out
     assert "fold 3" in page.out
+    assert "Each model on the common test set" not in (folder / "report.html").read_text()
     learnt = folded.call("audit", folder)
     assert learnt.code == 0
     assert "fold-" in learnt.out
