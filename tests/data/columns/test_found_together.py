@@ -10,7 +10,14 @@ import pytest
 
 from hekat.data import ColumnSpec, ColumnSpecs, Table, is_dense, load_table
 from hekat.data.columns.encode import encode_again
-from hekat.data.columns.found import MOST_FOUND, check_vocabulary, is_category, join_offers, most_categories
+from hekat.data.columns.found import (
+    MOST_FOUND,
+    check_vocabulary,
+    is_category,
+    join_offers,
+    most_categories,
+    with_vocabulary,
+)
 from hekat.data.columns.settle import settle_fills
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.data.far_cells import notes_on_cells
@@ -99,6 +106,22 @@ def test_too_many_of_all_columns_together_are_refused_at_their_own_site(tmp_path
             "csv", {"path": "rows.csv", "label": "ill"}, tmp_path, name="rows", classes=("0", "1"), columns=specs
         )
     assert caught.value.expected.startswith(f"at most {most_categories(2)} of all 2 columns")
+
+
+def test_no_text_makes_the_name_of_another_column(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("job,job=nurse,ill\n" + "cook,1,0\nsmith,2,1\n" * 5)
+    specs = found(ColumnSpec("job", found=True))
+    with pytest.raises(InputError, match="'job=nurse' has the name of a category of column 'job'"):
+        load_table(
+            "csv", {"path": "rows.csv", "label": "ill"}, tmp_path, name="rows", classes=("0", "1"), columns=specs
+        )
+
+
+def test_a_word_of_the_job_that_a_party_offers_is_the_partys_fault() -> None:
+    specs = found(ColumnSpec("x", found=True, other=True))
+    with pytest.raises(InputError, match="a party offers what is no category") as refusal:
+        with_vocabulary(specs, {"x": ("a", "secret text", "other")})
+    assert "secret" not in str(refusal.value)
 
 
 def test_offers_are_joined_in_the_order_of_texts() -> None:

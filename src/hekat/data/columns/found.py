@@ -69,6 +69,8 @@ def offered_texts(raw: RawTable, specs: ColumnSpecs) -> Vocabulary:
         texts = texts_in_use(with_marks(coded, spec.marks))
         offers[spec.name] = frequent_texts(texts, spec, spec.min_rows or LEAST_ROWS_OF_FOUND)
         _check_offer(raw, spec.name, offers[spec.name])
+        if offers[spec.name]:
+            with_categories(spec, offers[spec.name])
         if not spec.other and not {shortest_whole(text) for text in texts} <= set(offers[spec.name]):
             left_out.append(spec.name)
     if left_out:
@@ -92,6 +94,14 @@ def offered_texts(raw: RawTable, specs: ColumnSpecs) -> Vocabulary:
 
 def _check_offer(raw: RawTable, column: str, texts: Sequence[str]) -> None:
     key = toml_key("columns", column)
+    alike = next((name for name in raw.columns if name.startswith(f"{column}=")), None)
+    if alike is not None:
+        raise InputError(
+            f"{raw.name}: column {alike!r} has the name of a category of column {column!r}",
+            expected=f"no other column whose name begins with {column + '='!r}, as its categories are found",
+            got=repr(alike),
+            cure="rename or ignore one of the two columns, or list the categories in the job",
+        )
     if len(texts) > MOST_FOUND:
         raise InputError(
             f"{raw.name}: column {column!r} holds too many different texts to be found",
@@ -167,6 +177,16 @@ def with_vocabulary(specs: ColumnSpecs, vocabulary: Vocabulary) -> ColumnSpecs:
         if not spec.found:
             return spec
         categories = vocabulary[spec.name]
-        return with_categories(spec, categories) if categories else ColumnSpec(spec.name, ignore=True)
+        if not categories:
+            return ColumnSpec(spec.name, ignore=True)
+        try:
+            return with_categories(spec, categories)
+        except InputError:
+            raise InputError(
+                "a party offers what is no category (step categories/table)",
+                expected="other texts than the job's words for other and for empty cells",
+                got=f"one of these in column {spec.name!r}; sums do not tell from whom",
+                cure="ask the parties what runs at their sites: Hekat offers no such text",
+            ) from None
 
     return replace(specs, specs=tuple(map(settle, specs.specs)), found_together=False)

@@ -72,13 +72,13 @@ def read_table(sums: Sequence[int], most: int, seed: bytes) -> list[Category]:
         if category is None:
             continue
         places = _places(chunks, most, seed)
-        if cell not in places or category in found:
+        if cell not in places or category in found or len(found) == most:
             # One that comes twice was added with different factors, and would come for ever.
             raise _unreadable(most)
         found.add(category)
         _add(cells, chunks, PRIME - factor, places)
         waiting.extend(places)
-    if any(cells) or len(found) > most:
+    if any(cells):
         raise _unreadable(most)
     return sorted(found)
 
