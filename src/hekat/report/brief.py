@@ -55,7 +55,7 @@ _ON_ONE_MACHINE = (
 )
 _IN_PROCESSES = "every role ran in a process of its own"
 _RECORDS_WITH_RUN = "one machine plays all roles"
-_ON_DATA = re.compile(r"\bcolumns? .*: (look (at|for)|no model learns)")
+_ON_DATA = re.compile(r"\b(columns?|rows) .*: (look (at|for)|no model learns|is the path)")
 # What ids are, where nothing about them is odd.
 _PLAIN_IDS = re.compile(r"(.*: )?ids are [^;]*")
 

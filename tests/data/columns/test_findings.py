@@ -12,6 +12,7 @@ import pytest
 
 from hekat.data import ColumnSpec, ColumnSpecs, CsvDialect, Table, load_csv
 from hekat.data.columns.findings import ColumnsRefusedError, load_together
+from hekat.data.columns.proposals import propose
 from hekat.errors import InputError
 
 SECRET = "patient-4711"
@@ -132,6 +133,13 @@ def test_a_table_that_cannot_be_read_at_all_is_told_first(tmp_path: Path) -> Non
     loads = {name: partial(load_csv, tmp_path / f"{name}.csv") for name in ("a", "none")}
     with pytest.raises(InputError, match="is not there"):
         load_together(loads)
+
+
+def test_an_empty_column_whose_categories_others_find_is_kept() -> None:
+    specs = ColumnSpecs((ColumnSpec("ward", found=True, other=True),), found_together=True)
+    empty = {"a": np.full(20, np.nan)}
+    assert propose("ward", empty, specs).values == {"missing": "category"}
+    assert propose("ward", empty, ColumnSpecs()).values == {"ignore": True}
 
 
 def test_infinite_cells_are_told_as_such_and_can_count_as_empty(tmp_path: Path) -> None:

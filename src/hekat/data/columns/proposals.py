@@ -53,6 +53,9 @@ def propose(column: str, found: Mapping[str, RawColumn], specs: ColumnSpecs) -> 
         count, texts = _count(one, marks)
         empty, counts = empty + count, counts + texts
     if not counts:
+        if spec is not None and spec.found:
+            # Other parties' tables may have its categories.
+            return Proposal(column, {"missing": "category"}, ("empty in every row here",))
         return Proposal(column, {"ignore": True}, ("empty in every row here",))
     kept: dict[str, Value] = {}
     if spec is not None and spec.empty:

@@ -178,6 +178,17 @@ def load_inputs(
     )
 
 
+def _with_notes_on_same_rows(tables: dict[str, Table]) -> dict[str, Table]:
+    """The tables, with a note at one that holds the rows of an earlier one, as where a path was copied."""
+    noted, owners = {}, dict[bytes, str]()
+    for party, table in tables.items():
+        owner = party if table.rows_digest is None else owners.setdefault(table.rows_digest, party)
+        note = f"all rows are also rows of {owner}: is the path in the site file the party's own?"
+        is_noted = owner == party or note in table.notes
+        noted[party] = table if is_noted else replace(table, notes=(*table.notes, note))
+    return noted
+
+
 def _checked(inputs: HorizontalInputs) -> HorizontalInputs:
     """The inputs with their tables' columns in one order and all that can be checked of tables and models checked."""
     job, settings, parties = inputs.job, inputs.job.settings, list(inputs.tables)
@@ -185,6 +196,7 @@ def _checked(inputs: HorizontalInputs) -> HorizontalInputs:
     check_same_schema({party: table.feature_names for party, table in tables.items()})
     if len(inputs.roles) == len(settings.everyone):
         _check_classes_differ(tables)
+        tables = _with_notes_on_same_rows(tables)
     test_table = None if inputs.test_table is None else _check_test_table(inputs.test_table, tables)
     for party, table in tables.items():
         check_row_count(party, len(table), settings)

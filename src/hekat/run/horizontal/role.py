@@ -137,6 +137,7 @@ class HorizontalRole:
             constant_columns=self._names_of_constant,
             dominated_columns=self._column_names(self._columns.dominated),
             columns_apart=self._column_names(self._columns.apart),
+            to_leave_in=context.dropout_round,
             keeps_older_committee=older,
             records_with_run=state is not None and state.with_run,
             other_sums_accepted=context.other_sums_accepted,

@@ -63,6 +63,9 @@ def list_caveats(
     earlier = [release for release in run.releases if release != this_release()]
     if earlier:
         caveats.append(f"begun by hekat {', then resumed by '.join(earlier)}, and ended by hekat {this_release()}")
+    for party, result in run.results.items():
+        if result.to_leave_in is not None and result.trained is not None:
+            caveats.append(f"{party} was to be lost in round {result.to_leave_in}, and training ended before that")
     for party, missing in sorted((result.role, result.not_compared) for result in results if result.not_compared):
         caveats.append(f"{party} did not compare its final model with {', '.join(missing)}: nothing came from it")
     if len(settings.parties) == 2:

@@ -108,6 +108,8 @@ class RoleResult:
     """Columns in which a single row of all parties makes up a fifth of the variance or more, where they were."""
     columns_apart: tuple[str, ...] = ()
     """Columns in which this party's rows lie beside the rows of all others, as with another unit, where they were."""
+    to_leave_in: int | None = None
+    """The round in which the party was to leave, to see the others go on."""
     keeps_older_committee: bool = False
     """The run goes on with the committee of a release that drew none."""
     records_with_run: bool = False

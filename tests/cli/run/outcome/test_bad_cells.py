@@ -49,3 +49,21 @@ def test_tables_without_such_cells_are_left_alone(workplace) -> None:
     answer = workplace.run()
     assert answer.code == 0, answer.err
     assert not any("column " in note for note in load_summary(workplace.folders()[0])["notes"])
+
+
+def test_two_parties_with_the_same_rows_are_told_of(workplace) -> None:
+    (workplace.folder / "east.csv").write_bytes((workplace.folder / "north.csv").read_bytes())
+    answer = workplace.run()
+    assert answer.code == 0, answer.err
+    told = "all rows are also rows of north: is the path in the site file the party's own?"
+    assert f"east: {told}" in load_summary(workplace.folders()[0])["notes"]
+    assert f"warning east: {told}" in " ".join(answer.out.split())
+
+
+def test_a_party_that_was_to_be_lost_after_the_end_is_told_of(workplace) -> None:
+    workplace.edit("job.toml", r"^\[training\]\n(?:[^\[].*\n|\n)*", '[training]\nalgorithm = "lbfgs"\n\n')
+    answer = workplace.run("--lose", "south:100")
+    assert answer.code == 0, answer.err
+    note = "south was to be lost in round 100, and training ended before that"
+    assert note in load_summary(workplace.folders()[0])["notes"]
+    assert note in " ".join(answer.out.split())
