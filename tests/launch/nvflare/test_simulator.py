@@ -57,7 +57,8 @@ def simulate(
 def three_hospitals(place: Path, opening: str, rounds: int) -> Path:
     """The hospitals' job and site file in `place`, for three of them; returns the job."""
     text = (EXAMPLES / "hospitals" / "job.toml").read_text()
-    text = text.replace('"saint-anne", "riverside", ', "").replace("rounds = 20", f"rounds = {rounds}")
+    text = text.replace('"saint-anne", "riverside", ', "").replace("[training] ", f"[training]\nrounds = {rounds}\n#")
+    assert f"\nrounds = {rounds}\n" in text
     text = text.replace("alone = true", "alone = false").replace("plain = true", "plain = false")
     start = text.index('opening = "committee"')
     text = text[:start] + opening + text[text.index("\n\n[compare]") :]
