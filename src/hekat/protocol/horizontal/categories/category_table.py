@@ -7,8 +7,8 @@ out of its other cells, which leaves further cells with one category, until none
 many parties as for one, so it does not tell how many they are.
 
 Sums are of whole numbers and not of remainders: their size would tell how many were added. So a party adds to each
-number of each cell, also of empty ones, a random multiple of p, below 2^BLIND_BITS of them. Known fault: sums are opened
-in digits of 31 bits, whose middle ones tell about how many parties hold each category (decision 0064).
+number of each cell, also of empty ones, a random multiple of p, below 2^BLIND_BITS of them. Known fault: sums are
+opened in digits of 31 bits, whose middle ones tell about how many parties hold each category (decision 0064).
 
 Source: Goodrich and Mitzenmacher, Invertible Bloom Lookup Tables (Allerton 2011), section 2; the factors r stand in
 place of its counts.
