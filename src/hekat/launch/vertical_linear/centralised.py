@@ -22,7 +22,7 @@ from hekat.protocol.vertical_linear.columns import Targets, apply_standardiser, 
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
 from hekat.protocol.vertical_linear.prediction.calibrated import apply_calibration, log_odds_of
-from hekat.protocol.vertical_linear.prediction.calibration import fit_probabilities, shows_columns
+from hekat.protocol.vertical_linear.prediction.calibration import fit_probabilities, newton_steps
 from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import fits, is_worth
 from hekat.protocol.vertical_linear.shared_weights.reweighting.weighted_step import find_penalty, reweight_plain
 from hekat.protocol.vertical_linear.shared_weights.reweighting.working_rows import find_working_rows
@@ -133,9 +133,6 @@ def _reweight(
     host_columns = len(outcomes[settings.hosts[0]].part.columns)
     if joined.penalty is None or not fits(settings, row_count, count):
         return parameters
-    is_narrow = shows_columns(host_columns, settings.column_count)
-    if is_narrow and settings.column_count > 1:
-        return parameters
     if not is_worth(joined.features.shape[1], host_columns, count, settings.column_count):
         return parameters
     chosen = np.sort(draw_order(row_count, settings.training.seed)[:count])
@@ -143,8 +140,7 @@ def _reweight(
     weights = np.vstack([parameters[INTERCEPT], parameters[WEIGHTS]])
     scores, is_part = weights[0] + rows @ weights[1:], count < row_count
     log_odds = log_odds_of(scores, fit_probabilities(scores, targets))
-    once = is_part or settings.column_count > 1 or is_narrow
-    for _ in range(1 if once else 2):
+    for _ in range(newton_steps(host_columns, settings.column_count, is_part=is_part)):
         working = find_working_rows(scores, log_odds, targets, is_part=is_part)
         weights = reweight_plain(rows, joined.penalty, weights, working, len(settings.parties))
         scores = log_odds = weights[0] + rows @ weights[1:]

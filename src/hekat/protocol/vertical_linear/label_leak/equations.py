@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hekat.errors import PolicyError
+from hekat.first_few import first_few
 from hekat.protocol.vertical_linear.label_leak.cures import ways_out
 from hekat.protocol.vertical_linear.label_leak.leverage import MAX_LEVERAGE
 from hekat.protocol.vertical_linear.settings import (
@@ -110,9 +111,7 @@ def check_leverage(count: LeakCount, settings: VerticalLinearSettings, names: Se
 
 
 def _name_columns(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f": {shown}{more}" if names else ""
+    return f": {first_few([*map(repr, names)], _SHOWN)}" if names else ""
 
 
 def _say(count: int, one: str, several: str) -> str:

@@ -6,7 +6,7 @@ so that sigmoid(a u + b) fits best, for more a matrix and offsets so that the so
 probabilities the parties move their shares of the weights to the log loss (`reweighting`). For two classes scores are
 log-odds then. Where all training rows are scored, the guest learns the scores of the same rows once more, and the
 parties move once more; with three classes or more it learns them once more, and fits again. This is left out where the
-scores of a row tell as many combinations as the host has columns (`shows_columns`). What the guest fitted stays in its
+scores of a row tell as many combinations as the host has columns (`newton_steps`). What the guest fitted stays in its
 part of the model. The guest learns what any prediction of these rows would tell it: their scores, to 2^-score_bits.
 Nobody else learns anything.
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Lin, Lin and Weng 2007, for the iteration.
@@ -65,15 +65,17 @@ def calibrate(
     targets = None if scores is None else prepare_targets(rows, settings).values[chosen]
     fitted = None if scores is None or targets is None else fit_probabilities(scores, targets)
     moved, is_part = None, count < len(rows)
-    is_narrow = shows_columns(_host_columns(part), settings.column_count) if MODEL_WEIGHTS in part.arrays else True
-    if fits(settings, len(rows), count) and not (is_narrow and settings.column_count > 1):
+    steps = 0
+    if fits(settings, len(rows), count):
+        steps = newton_steps(_host_columns(part), settings.column_count, is_part=is_part)
+    if steps:
         working = None
         if scores is not None and targets is not None and fitted is not None:
             working = find_working_rows(scores, log_odds_of(scores, fitted), targets, is_part=is_part)
         moved = reweight(channel, part, some, settings, run, working)
     if moved is None:
         return part if fitted is None else replace(part, arrays={**part.arrays, CALIBRATION: fitted})
-    if settings.column_count == 1 and (is_part or is_narrow):
+    if settings.column_count == 1 and steps == 1:
         return moved
     scores = _learn_scores(channel, moved, some, settings, run, bits, "after re-weighting, ")
     if settings.column_count > 1:
@@ -85,13 +87,17 @@ def calibrate(
     return reweight(channel, moved, some, settings, run, working) or moved
 
 
-def shows_columns(host_columns: int, column_count: int) -> bool:
-    """Whether a row's scores before and after re-weighting tell as many combinations as the host has columns.
+def newton_steps(host_columns: int, column_count: int, *, is_part: bool) -> int:
+    """How often the parties move their weights, where they may: 2 tells the guest the scores of two classes twice.
 
-    `column_count` is K, 1 for two classes. Then two scores tell two combinations. The first K scores of K classes have
-    one sum in all rows, as targets have, and tell K - 1; the next tell K.
+    `is_part` says that some of the training rows are scored and not all. A row's scores before and after a step must
+    tell fewer combinations than the host has columns. `column_count` is K, 1 for two classes. Then two scores tell two
+    combinations, and what is left out is the second step. The first K scores of K classes have one sum in all rows, as
+    targets have, and tell K - 1; those after the step, which the softmax is fitted to, tell K.
     """
-    return host_columns <= (2 if column_count == 1 else 2 * column_count - 1)
+    if column_count > 1:
+        return 1 if host_columns > 2 * column_count - 1 else 0
+    return 1 if is_part or host_columns <= 2 else 2
 
 
 def _host_columns(part: ModelPart) -> int:
