@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
 from hekat.report import load_summary, terminal_findings, terminal_tables
 
 
@@ -13,6 +16,28 @@ from hekat.report import load_summary, terminal_findings, terminal_tables
 def validating(workplace):
     workplace.edit("job.toml", r"\[protection\]", "[validation]\nhold_out = 0.25\nbins = 16\n\n[protection]")
     return workplace
+
+
+@pytest.fixture
+def stop_at(validating, monkeypatch) -> Callable[[str], Path]:
+    """Runs the job on a machine that goes down as its aggregator serves a step; gives the run's folder."""
+
+    def run(at: str) -> Path:
+        serve = MaskedSummation.serve
+
+        def stop(self: MaskedSummation, step: str, then: str = "") -> None:
+            if step == at:
+                raise OSError("the machine goes down")
+            serve(self, step, then)
+
+        before = validating.folders()
+        with monkeypatch.context() as patch:
+            patch.setattr(MaskedSummation, "serve", stop)
+            assert validating.run().code == 2
+        (stopped,) = (folder for folder in validating.folders() if folder not in before)
+        return stopped
+
+    return run
 
 
 def events_of(folder) -> list[dict]:
@@ -63,20 +88,8 @@ def test_without_it_nothing_is_said_of_it(workplace) -> None:
     assert "held out" not in (folder / "report.html").read_text()
 
 
-def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(validating, monkeypatch) -> None:
-    from hekat.protocol.secure_sum.masked import aggregator
-
-    serve = aggregator.MaskedSummation.serve
-
-    def stop(self, step: str, then: str = "") -> None:
-        if step == "validation/final":
-            raise OSError("the machine goes down")
-        serve(self, step, then)
-
-    monkeypatch.setattr(aggregator.MaskedSummation, "serve", stop)
-    assert validating.run().code == 2
-    (stopped,) = validating.folders()
-    monkeypatch.setattr(aggregator.MaskedSummation, "serve", serve)
+def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(validating, stop_at) -> None:
+    stopped = stop_at("validation/final")
     answer = validating.run("--resume", stopped)
     assert answer.code == 0, answer.err
     resumed = validating.folders()[1]
@@ -89,41 +102,17 @@ def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(valida
     assert "is finished" in again.err
 
 
-def test_a_resumed_run_ends_with_the_same_validation(validating, monkeypatch) -> None:
+def test_a_resumed_run_ends_with_the_same_validation(validating, stop_at) -> None:
     whole = validating.run()
     assert whole.code == 0
     (first,) = validating.folders()
-    from hekat.protocol.secure_sum.masked import aggregator
-
-    serve = aggregator.MaskedSummation.serve
-
-    def stop(self, step: str, then: str = "") -> None:
-        if step == "round-2":
-            raise OSError("the machine goes down")
-        serve(self, step, then)
-
-    monkeypatch.setattr(aggregator.MaskedSummation, "serve", stop)
-    assert validating.run().code == 2
-    monkeypatch.setattr(aggregator.MaskedSummation, "serve", serve)
-    assert validating.run("--resume", validating.folders()[1]).code == 0
+    assert validating.run("--resume", stop_at("round-2")).code == 0
     _, _, resumed = validating.folders()
     assert load_summary(resumed)["results"][-1]["validation"] == load_summary(first)["results"][-1]["validation"]
 
 
-def test_a_run_is_not_resumed_on_a_table_that_changed(validating, monkeypatch) -> None:
-    from hekat.protocol.secure_sum.masked import aggregator
-
-    serve = aggregator.MaskedSummation.serve
-
-    def stop(self, step: str, then: str = "") -> None:
-        if step == "round-2":
-            raise OSError("the machine goes down")
-        serve(self, step, then)
-
-    monkeypatch.setattr(aggregator.MaskedSummation, "serve", stop)
-    assert validating.run().code == 2
-    monkeypatch.setattr(aggregator.MaskedSummation, "serve", serve)
-    (stopped,) = validating.folders()
+def test_a_run_is_not_resumed_on_a_table_that_changed(validating, stop_at) -> None:
+    stopped = stop_at("round-2")
     path = validating.folder / "east.csv"
     whole = path.read_text()
     path.write_text("\n".join(whole.splitlines()[:-1]) + "\n")  # other rows would be held out than before
