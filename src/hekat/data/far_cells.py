@@ -10,6 +10,7 @@ from hekat.data.check import find_constant_columns
 from hekat.data.columns.specs import ColumnSpecs
 from hekat.data.features import FloatArray, is_dense
 from hekat.data.table import Table
+from hekat.first_few import first_few
 
 # A cell is far where its distance from the column's middle is so many times the distance of the next nearer one...
 FAR_TIMES = 100.0
@@ -54,11 +55,8 @@ def notes_on_cells(table: Table, specs: ColumnSpecs | None = None) -> tuple[str,
     constant = find_constant_columns(table) if len(table) >= _LEAST_ROWS else ()
     constant = tuple(name for name in constant if specs is None or not specs.is_spare(name))
     if constant:
-        names = ", ".join(map(repr, constant[:_MOST_NAMED]))
-        more = f" and {len(constant) - _MOST_NAMED} more" if len(constant) > _MOST_NAMED else ""
-        notes.append(
-            f"{len(constant)} of {len(table.feature_names)} columns hold one value in every row: {names}{more}"
-        )
+        names = first_few([*map(repr, constant)], _MOST_NAMED)
+        notes.append(f"{len(constant)} of {len(table.feature_names)} columns hold one value in every row: {names}")
     return tuple(notes)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data.number_text import read_number
+from hekat.first_few import first_few
 
 _GROUPED = re.compile(r"\s*[+-]?([1-9]\d{0,2}[.,]\d{3}|\d{1,3})\s*")
 _MOST_NAMED = 8
@@ -91,12 +92,10 @@ class ThousandsSigns:
 
 def note_on_thousands(columns: Collection[str], decimal: str) -> str:
     """A sentence for the owner of a table with such `columns`; it names no value of theirs."""
-    named = list(columns)
-    shown = ", ".join(map(repr, named[:_MOST_NAMED]))
-    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    shown = first_few([*map(repr, columns)], _MOST_NAMED)
     signs = "points" if decimal == "." else "commas"
     return (
-        f"{'column' if len(named) == 1 else 'columns'} {shown}{more}: look for {signs} between thousands: numbers such "
+        f"{'column' if len(columns) == 1 else 'columns'} {shown}: look for {signs} between thousands: numbers such "
         f"as 1{decimal}234, which is read as one below two, stand beside whole ones below 1,000 and no others; where "
         f"these {signs} are no decimal sign, write the numbers without them"
     )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hekat.data import Ids, is_dataframe, make_ids, read_dataframe
 from hekat.data.raw_table import TextColumn
 from hekat.errors import InputError
+from hekat.first_few import first_few
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -122,8 +123,7 @@ def numbers_of(frame: Any, party: str) -> FloatArray:
         raise InputError(
             f"columns of {party} hold no numbers",
             expected="numbers in every column that is trained on",
-            got=", ".join(map(repr, texts[:_SHOWN]))
-            + (f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""),
+            got=first_of(texts),
             cure="name the column with the ids of rows: id='COLUMN'; encode the others (pandas.get_dummies, "
             "scikit-learn's OneHotEncoder) or leave them out",
         )
@@ -191,8 +191,7 @@ def _is_gap(value: object) -> bool:
 
 def first_of(names: Sequence[str]) -> str:
     """The first names of columns, and how many more there are."""
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return first_few([*map(repr, names)], _SHOWN)
 
 
 def _index_ids(frame: Any, party: str) -> npt.NDArray[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import InputError
+from hekat.first_few import first_few
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -78,5 +79,4 @@ def select_names(names: Sequence[str], patterns: Sequence[str]) -> tuple[str, ..
 
 def _shorten(names: Sequence[str]) -> str:
     """All names, or the first of very many."""
-    shown = ", ".join(names[:_MOST_SHOWN])
-    return shown if len(names) <= _MOST_SHOWN else f"{shown} and {len(names) - _MOST_SHOWN} more"
+    return first_few(names, _MOST_SHOWN)

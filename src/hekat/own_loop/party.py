@@ -15,6 +15,7 @@ import numpy as np
 
 from hekat.channel.channel import check_name
 from hekat.errors import InputError, ProtocolError
+from hekat.first_few import first_few
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import call_step
 from hekat.own_loop.averaging import Call, References, restore
@@ -377,10 +378,7 @@ class Party:
 
     def _note_local(self, selection: Selection) -> None:
         if selection.local:
-            names = list(selection.local)
-            shown = ", ".join(names[:_MAX_SHOWN]) + (
-                f" and {len(names) - _MAX_SHOWN} more" if names[_MAX_SHOWN:] else ""
-            )
+            shown = first_few(list(selection.local), _MAX_SHOWN)
             self._around.note(f"integer and bool tensors stay as each party has them: {shown}")
 
 

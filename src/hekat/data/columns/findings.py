@@ -13,6 +13,7 @@ from hekat.data.number_text import describe_text
 from hekat.data.raw_table import RawColumn, RawTable
 from hekat.data.table import Table
 from hekat.errors import InputError
+from hekat.first_few import first_few
 from hekat.toml_text import toml_key, toml_text
 
 _MOST_NAMES = 8
@@ -175,9 +176,8 @@ def _column_of(table: RawTable | Table, name: str) -> RawColumn | None:
 
 def _places(found: list[tuple[str, int, str]]) -> str:
     """How many cells of each table, and where the first one of all is."""
-    told = ", ".join(f"{table} {count}" for table, count, _ in found[:_MOST_TABLES])
-    more = f" and {len(found) - _MOST_TABLES} more" if found[_MOST_TABLES:] else ""
-    return f"{told}{more}; first in {found[0][2]} of {found[0][0]}"
+    told = first_few([f"{table} {count}" for table, count, _ in found], _MOST_TABLES)
+    return f"{told}; first in {found[0][2]} of {found[0][0]}"
 
 
 def _kinds_of(column: str, findings: Sequence[ColumnFinding]) -> str:
@@ -197,8 +197,7 @@ def _decimal_cure(findings: Sequence[ColumnFinding]) -> str:
 def _say_one(one: ColumnFinding) -> dict[str, str]:
     section = f"[{toml_key('columns', one.column)}]"
     if one.listed and one.texts:
-        more = len(one.listed) - _MOST_NAMES
-        shown = ", ".join(one.listed[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        shown = first_few(one.listed, _MOST_NAMES)
         return {
             "what": f"{one.table}: vocabulary mismatch in column {one.column!r}",
             "expected": f"one of the job's categories: {shown}",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from hekat.data.features import is_dense
 from hekat.data.table import Table
 from hekat.errors import InputError
+from hekat.first_few import first_few
 
 _MAX_NAMES_SHOWN = 5
 
@@ -119,6 +120,4 @@ def arrange_columns(table: Table, names: Sequence[str]) -> Table:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_MAX_NAMES_SHOWN])
-    more = len(names) - _MAX_NAMES_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+    return first_few([*map(repr, names)], _MAX_NAMES_SHOWN)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hekat.errors import InputError
+from hekat.first_few import first_few
 from hekat.model import Model, Parameters
 
 _MOST_NAMES_SHOWN = 5
@@ -74,8 +75,7 @@ def _describe_difference(mine: tuple[str, ...], theirs: tuple[str, ...]) -> str:
 
 
 def _some(tensors: list[str]) -> str:
-    more = len(tensors) - _MOST_NAMES_SHOWN
-    return ", ".join(tensors[:_MOST_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return first_few(tensors, _MOST_NAMES_SHOWN)
 
 
 def _digest(parameters: Parameters) -> str:

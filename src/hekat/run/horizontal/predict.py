@@ -14,6 +14,7 @@ from hekat.data.columns.encode import notes_of_cells
 from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.data.sources.csv_text import csv_bytes
 from hekat.errors import InputError, JobError
+from hekat.first_few import first_few
 from hekat.job.data_source import DataSource
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
 from hekat.job.site_file import PartySite, Site
@@ -183,9 +184,7 @@ def _arrange(trained: TrainedModel, table: Table) -> tuple[Table, tuple[str, ...
 
 def _check_none_missing(missing: list[str], present: tuple[str, ...]) -> None:
     if missing:
-        more = len(missing) - _MOST_NAMES_SHOWN
-        shown = ", ".join(repr(name) for name in missing[:_MOST_NAMES_SHOWN])
-        shown += f" and {more} more" if more > 0 else ""
+        shown = first_few([*map(repr, missing)], _MOST_NAMES_SHOWN)
         raise InputError(
             "the data lacks columns of the model",
             expected="every column that the model was trained on, by its name",

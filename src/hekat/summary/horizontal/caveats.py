@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
+from hekat.first_few import first_few
 from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
 from hekat.job.party_keys import caveats_on_keys
@@ -126,8 +127,7 @@ def _what_sums_tell_of_columns(run: FinishedRun) -> Iterator[str]:
 
 
 def _name_columns(columns: Sequence[str]) -> str:
-    more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
-    names = f"{', '.join(map(repr, columns[:MOST_NAMED]))}{more}"
+    names = first_few([*map(repr, columns)], MOST_NAMED)
     return f"columns {names} each hold" if len(columns) > 1 else f"column {names} holds"
 
 
