@@ -28,8 +28,6 @@ _COUNTER_SLOTS: Final = 64 * PLAIN_COUNTER_LIMBS
 _COUNTERS_OF_A_TENSOR: Final = _EXPONENTS + 2
 # Weight and loss; validation's counters beside scores: rows, loss, hits, labels, their squares.
 _OTHER_COUNTERS: Final = 16
-# A number of the table of categories, in digits of 31 bits.
-_SLOTS_OF_A_NUMBER: Final = 8
 _SHAPE: Final = re.compile(r"\((\d{0,12}(?:, \d{1,12})*),?\)")
 MOST_VALUES: Final = 1 << 40
 
@@ -63,7 +61,7 @@ def most_slots(
 
 def slots_of_categories(column_count: int) -> int:
     """No sum by which parties find the categories of so many columns has more slots in one upload."""
-    return _COUNTER_SLOTS * _OTHER_COUNTERS + _SLOTS_OF_A_NUMBER * table_number_count(column_count)
+    return _COUNTER_SLOTS * _OTHER_COUNTERS + table_number_count(column_count)
 
 
 def value_count_of(tensor: str) -> int:

@@ -8,22 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hekat.codec.pack import LAYOUTS, make_layout
+from hekat.codec.quantise import level_bound
 from hekat.data.columns.found import MOST_FOUND, most_categories
 from hekat.errors import InputError
 from hekat.protocol.horizontal.categories import category_key, category_table
 from hekat.protocol.horizontal.categories.agree_on_categories import agree_on_categories, table_number_count
-from hekat.protocol.horizontal.categories.category_key import CHUNK_COUNT, PRIME, Category, encode_category
-from hekat.protocol.horizontal.categories.category_table import (
-    BLIND_BITS,
-    CELL_NUMBERS,
-    MOST_NUMBER,
-    cell_count,
-    fill_table,
-    read_table,
-)
+from hekat.protocol.horizontal.categories.category_key import CHUNK_COUNT, Category, encode_category
+from hekat.protocol.horizontal.categories.category_table import CELL_NUMBERS, cell_count, fill_table, read_table
+from hekat.protocol.horizontal.categories.residues import CENTRE, DEVIATION, MOST_NUMBER, NUMBER_BITS, PRIME
 from hekat.protocol.horizontal.slot_ceiling import slots_of_categories
 from hekat.protocol.secure_sum.aggregation import Aggregate, Alone, SumRequest
-from hekat.protocol.secure_sum.counters import counter_slots
+from hekat.protocol.secure_sum.counters import counter_slots, encode_counters
 
 SEED = bytes(range(32))
 COLUMNS = ("job", "town")
@@ -65,35 +61,73 @@ def test_all_texts_are_found_in_their_order_however_many_parties_offer_them() ->
     assert agree(table_of(OFFERS[0]), table_of(OFFERS[2]), offers=OFFERS[1]) == expected
 
 
+def opened(*offers: list[Category], most: int = most_categories(1)) -> np.ndarray:
+    """What parties open of the sum of these tables: the sum of each digit by itself."""
+    level = level_bound(NUMBER_BITS)
+    tables = [fill_table(one, most, SEED) for one in offers]
+    return sum(encode_counters(table, [MOST_NUMBER] * len(table), level) for table in tables)
+
+
+def test_a_number_opens_whole_and_not_digit_by_digit() -> None:
+    """Sums of digits told how many parties offer a text: a large prime's multiple has middle digits all alike."""
+    assert opened([]).size == table_number_count(1)
+    for name in LAYOUTS:
+        layout = make_layout(name, value_bits=NUMBER_BITS, max_addends=2, plaintext_bits=2048)
+        assert counter_slots([MOST_NUMBER], layout.highest) == 1
+
+
 def test_the_sum_does_not_tell_how_many_parties_offer_a_text() -> None:
-    """The factor is random, and the size of the sums is of the blinding alone, for one offer as for three."""
-    most = most_categories(1)
+    """Beyond the remainder, what opens has the mean and spread of three parties' draws, for one offer as for three."""
     text = [Category(0, "nurse")]
-    for tables in ([text, [], []], [text, text, text]):
-        sums = [sum(numbers) for numbers in zip(*(fill_table(one, most, SEED) for one in tables), strict=True)]
-        assert read_table(sums, most, SEED) == text
-        multiples = np.array([number // PRIME / 2**BLIND_BITS for number in sums])
-        # Of three uniform numbers: mean 3/2, deviation 1/2.
-        assert abs(multiples.mean() - 1.5) < 6 * 0.5 / np.sqrt(multiples.size)
-    tables = [fill_table(text, most, SEED) for _ in range(8)]
-    factors = [{table[place] % PRIME for place in _used(text, most)} for table in tables]
-    assert [len(one) for one in factors] == [1] * 8
-    assert len(set.union(*factors)) == 8
+    used = [cell * CELL_NUMBERS + number for cell in _used(text, most_categories(1)) for number in range(CELL_NUMBERS)]
+    for offers in ([text, [], []], [text, text, text]):
+        draws = np.concatenate([opened(*offers)[used] for _ in range(20)])
+        deviation = DEVIATION * np.sqrt(3)
+        assert abs(draws.mean() - 3 * CENTRE) < 6 * deviation / np.sqrt(draws.size)
+        assert abs(draws.std() / deviation - 1) < 6 / np.sqrt(2 * draws.size)
+        # The remainder of the first number of a cell, the sum of the factors, is uniform.
+        factors = np.unique([opened(*offers)[used[0]] % PRIME for _ in range(20)])
+        assert factors.size == 20
+        assert factors.min() < PRIME / 2 < factors.max()
+
+
+def test_a_text_whose_factors_cancel_is_missed_by_the_party_that_offers_it() -> None:
+    most = most_categories(len(COLUMNS))
+    nurse = Category(0, "nurse")
+    own = fill_table([nurse], most, SEED)
+    other = [PRIME - number % PRIME for number in own]
+    with pytest.raises(InputError, match="cannot be read"):
+        agree_on_categories(_Given(own, other), {"job": ("nurse",), "town": ()}, COLUMNS, SEED)
+
+
+class _Given(Alone):
+    """The sum of these tables, whatever the party adds itself."""
+
+    def __init__(self, *tables: Sequence[int]) -> None:
+        self._tables = tables
+
+    def weighted_mean(self, request: SumRequest) -> Aggregate:
+        sums = (sum(numbers) for numbers in zip(*self._tables, strict=True))
+        names = (counter.name for counter in request.counters)
+        return replace(super().weighted_mean(request), counters=dict(zip(names, sums, strict=True)))
 
 
 def _used(categories: list[Category], most: int) -> list[int]:
-    table = fill_table(categories, most, SEED)
-    return [place for place in range(0, len(table), CELL_NUMBERS) if table[place] % PRIME]
+    return _cells_in_use(fill_table(categories, most, SEED))
+
+
+def _cells_in_use(table: Sequence[int]) -> list[int]:
+    return [cell for cell in range(len(table) // CELL_NUMBERS) if table[cell * CELL_NUMBERS] % PRIME]
 
 
 def test_a_full_table_is_read_and_an_overfull_one_refused() -> None:
     most = most_categories(1)
     full = [Category(0, f"text {number}") for number in range(most)]
-    assert read_table(fill_table(full, most, SEED), most, SEED) == sorted(full)
+    assert read_table(fill_table(full, most, SEED), full, most, SEED) == sorted(full)
     for more in (1, 3 * most):
         overfull = [*full, *(Category(0, f"more {number}") for number in range(more))]
         with pytest.raises(InputError, match=r"cannot be read from their sum \(step categories/table\)"):
-            read_table(fill_table(overfull, most, SEED), most, SEED)
+            read_table(fill_table(overfull, most, SEED), [], most, SEED)
 
 
 def test_places_and_checks_are_of_the_session() -> None:
@@ -101,32 +135,40 @@ def test_places_and_checks_are_of_the_session() -> None:
     assert _used(one, 200) == _used(one, 200)
     other = bytes(32)
     table = fill_table(one, 200, other)
-    assert [place for place in range(0, len(table), CELL_NUMBERS) if table[place] % PRIME] != _used(one, 200)
+    assert _cells_in_use(table) != _used(one, 200)
     with pytest.raises(InputError, match="cannot be read"):
-        read_table(table, 200, SEED)
+        read_table(table, [], 200, SEED)
 
 
 def _garbage() -> list[int]:
     return [number % MOST_NUMBER for number in range(10**30, 10**30 + table_number_count(len(COLUMNS)))]
 
 
+def _empty_cells() -> np.ndarray:
+    return np.zeros((cell_count(most_categories(len(COLUMNS))), CELL_NUMBERS), dtype=np.int64)
+
+
+def _numbers(cells: np.ndarray) -> list[int]:
+    return [int(number) for number in cells.ravel()]
+
+
 def _ever_again() -> list[int]:
     """A category added to its cells with different factors: taking it out of one leaves it in others."""
-    table = [0] * table_number_count(len(COLUMNS))
+    table = _empty_cells()
     chunks = encode_category(Category(0, "again"), SEED)
     places = category_table._places(chunks, most_categories(len(COLUMNS)), SEED)
     for factor, place in enumerate(places, 1):
         category_table._add(table, chunks, factor, [place])
-    return table
+    return _numbers(table)
 
 
 def _in_a_wrong_cell() -> list[int]:
-    table = [0] * table_number_count(len(COLUMNS))
+    table = _empty_cells()
     chunks = encode_category(Category(0, "lost"), SEED)
     places = category_table._places(chunks, most_categories(len(COLUMNS)), SEED)
     wrong = next(cell for cell in range(cell_count(most_categories(len(COLUMNS)))) if cell not in places)
     category_table._add(table, chunks, 1, [wrong])
-    return table
+    return _numbers(table)
 
 
 def _without_a_factor() -> list[int]:
@@ -159,13 +201,13 @@ def test_texts_that_no_table_offers_are_neither_used_nor_shown(category: Categor
 
 
 def test_bytes_that_are_no_text_are_no_category() -> None:
-    table = [0] * table_number_count(len(COLUMNS))
+    table = _empty_cells()
     body = b"\0\0" + b"\2" + b"\xff\xfe".ljust(64, b"\0")
     content = category_key._check_of(body, SEED) + body
-    chunks = tuple(int.from_bytes(content[start : start + 15]) for start in range(0, 75, 15))
+    chunks = tuple(int.from_bytes(content[start : start + 3]) for start in range(0, 75, 3))
     category_table._add(table, chunks, 1, category_table._places(chunks, most_categories(len(COLUMNS)), SEED))
     with pytest.raises(InputError, match="cannot be read"):
-        agree(table)
+        agree(_numbers(table))
 
 
 def test_too_many_texts_of_a_column_and_none_are_refused_by_name() -> None:

@@ -8,18 +8,12 @@ from hekat.data.columns.found import Vocabulary, check_vocabulary, is_category, 
 from hekat.data.number_text import order_of_text
 from hekat.errors import InputError
 from hekat.protocol.horizontal.categories.category_key import Category
-from hekat.protocol.horizontal.categories.category_table import (
-    CELL_NUMBERS,
-    MOST_NUMBER,
-    cell_count,
-    fill_table,
-    read_table,
-)
+from hekat.protocol.horizontal.categories.category_table import CELL_NUMBERS, cell_count, fill_table, read_table
+from hekat.protocol.horizontal.categories.residues import MOST_NUMBER, NUMBER_BITS
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
 
 CATEGORIES_STEP = "categories/table"
 """The aggregator serves the sum by this name."""
-TABLE_BITS = 32
 
 
 def agree_on_categories(
@@ -34,8 +28,8 @@ def agree_on_categories(
     own = [Category(number, text) for number, column in enumerate(columns) for text in offers[column]]
     most = most_categories(len(columns))
     counters = [Counter(str(number), value, MOST_NUMBER) for number, value in enumerate(fill_table(own, most, seed))]
-    sums = sum_counters(aggregation, CATEGORIES_STEP, counters, value_bits=TABLE_BITS)
-    found = read_table([sums[counter.name] for counter in counters], most, seed)
+    sums = sum_counters(aggregation, CATEGORIES_STEP, counters, value_bits=NUMBER_BITS)
+    found = read_table([sums[counter.name] for counter in counters], own, most, seed)
     if not all(one.column < len(columns) and is_category(one.text) for one in found):
         raise InputError(
             "a party offers what is no category (step categories/table)",

@@ -1,4 +1,4 @@
-"""A category of a column as five numbers of a prime field, and back; a check tells it from anything else.
+"""A category of a column as numbers of a prime field, and back; a check tells it from anything else.
 
 Places and checks depend on the session, so that nobody knows before it begins which categories meet in a cell.
 """
@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 from hekat.data.columns.found import MOST_TEXT_BYTES
 
-PRIME = 2**127 - 1
-CHUNK_COUNT = 5
-# Fifteen bytes are below the prime, whatever they are.
-_CHUNK_BYTES = 15
+CHUNK_COUNT = 25
+# Three bytes are below the field's prime, whatever they are.
+_CHUNK_BYTES = 3
 _CHECK_BYTES = 8
-_DOMAIN = b"hekat/categories/1"
+_DOMAIN = b"hekat/categories/2"
 
 
 @dataclass(frozen=True, order=True)
@@ -30,7 +29,7 @@ Chunks = tuple[int, ...]
 
 
 def encode_category(category: Category, seed: bytes) -> Chunks:
-    """CHUNK_COUNT numbers below 2^120. The text has at most MOST_TEXT_BYTES bytes."""
+    """CHUNK_COUNT numbers below 2^24. The text has at most MOST_TEXT_BYTES bytes."""
     text = category.text.encode()
     body = category.column.to_bytes(2) + len(text).to_bytes(1) + text.ljust(MOST_TEXT_BYTES, b"\0")
     content = _check_of(body, seed) + body
@@ -60,7 +59,7 @@ def decode_category(chunks: Chunks, seed: bytes) -> Category | None:
 
 def place_category(chunks: Chunks, seed: bytes, *, hash_count: int, part_size: int) -> tuple[int, ...]:
     """The cell of the category in each of `hash_count` parts of a table, as numbers over all parts."""
-    content = b"".join(chunk.to_bytes(16) for chunk in chunks)
+    content = b"".join(chunk.to_bytes(_CHUNK_BYTES) for chunk in chunks)
     digest = hashlib.sha512(_DOMAIN + b"place" + seed + content).digest()
     return tuple(
         part * part_size + int.from_bytes(digest[8 * part : 8 * part + 8]) % part_size for part in range(hash_count)
