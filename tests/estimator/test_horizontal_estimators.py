@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 from hekat.errors import InputError, PolicyError
@@ -219,3 +220,13 @@ def test_a_network_at_its_defaults_comes_to_scikit_learns_score_and_settles() ->
             reference = MLPClassifier(random_state=seed).fit(scaler.transform(X[train]), y[train])
         scores.append(reference.score(scaler.transform(X[test]), y[test]))
     assert model.score(X[test], y[test]) >= np.mean(scores) - 0.01
+
+
+def test_a_network_of_numbers_reaches_scikit_learns_on_standardised_labels() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    (X, X_new, y, y_new), standard = train_test_split(X, y, test_size=0.3, random_state=0), StandardScaler()
+    model = HorizontalMLPRegressor(protection="none").fit(*dealt(X, y))
+    network = MLPRegressor(hidden_layer_sizes=(16,), max_iter=500, random_state=0)
+    reference = TransformedTargetRegressor(network, transformer=StandardScaler()).fit(standard.fit_transform(X), y)
+    assert model.converged_
+    assert model.score(X_new, y_new) > reference.score(standard.transform(X_new), y_new) - 0.01 > 0.3

@@ -137,7 +137,9 @@ class HorizontalModel(HorizontalParameters):
         self.losses_: list[float] = list(state.losses)
         self.n_iter_: int = state.rounds_done
         self.n_features_in_: int = first.features.shape[1]
-        self.parameters_: dict[str, FloatArray] = dict(state.parameters)
+        self.parameters_: dict[str, FloatArray] = dict(
+            state.standardiser.in_label_units(build_model(settings, self.n_features_in_), state.parameters)
+        )
         self.mean_: FloatArray = state.standardiser.mean
         self.scale_: FloatArray = state.standardiser.spread
         searches = settings.training.searches_line

@@ -23,13 +23,14 @@ class HorizontalParameters(BaseEstimator):  # type: ignore[misc]
         algorithm: `"lbfgs"`: a line search over encrypted sums, with nothing to tune; `"fedavg"`, `"fedprox"`,
             `"scaffold"`: local steps; `"fedsgd"`: gradients.
         rounds: How often updates are summed, at most.
-        l2: The penalty on the square of weights; None: for classes under `"lbfgs"` 1 / (all rows), of a network 10
-            times that; else 0.
+        l2: The penalty on the square of weights; None: under `"lbfgs"` for classes 1 / (all rows), of a network 10
+            times that, also for numbers; else 0.
         local_epochs: Passes of a party over its own rows in a round; not under `"lbfgs"`.
         batch_rows: The rows of a batch; 0: all; not under `"lbfgs"`.
         learning_rate: The step; not under `"lbfgs"`.
         optimiser: How the common step moves the weights; not under `"lbfgs"`.
-        standardise: Whether columns are brought to mean 0 and spread 1, from encrypted sums.
+        standardise: Whether columns, and the numbers that a network learns, are brought to mean 0 and spread 1, from
+            encrypted sums.
         patience: Rounds without enough improvement that end training; 0: off.
         min_improvement: By how much a round's loss must improve.
         seed: Of a network's first weights and of the order of rows.

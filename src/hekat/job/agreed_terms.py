@@ -76,6 +76,7 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
                 "updates of every round",
                 *(["the categories of columns, which all parties then know"] if settings.found else []),
                 *(["means and spreads of columns"] if training.standardise else []),
+                *(["mean and spread of the labels"] if settings.standardises_labels else []),
                 *(f"{_FILL_SUMS[rule]} of columns with empty cells" for rule in settings.fills),
                 *(["once the mean products of every two columns"] if _may_sum_gram(settings) else []),
             ]

@@ -88,6 +88,12 @@ class DenseModel(HeadedModel):
         self._check_inputs(params, X)
         return self._forward(params, X)[-1]
 
+    def rescale_outputs(self, params: Parameters, mean: float, spread: float) -> Parameters:
+        """Parameters by which the outputs are `spread` times the outputs by `params`, and `mean` more."""
+        last = self._layers[-1]
+        moved = {last.weight: spread * params[last.weight], last.bias: spread * params[last.bias] + mean}
+        return {name: moved.get(name, values) for name, values in params.items()}
+
     def _forward(self, params: Parameters, X: Features) -> list[Features]:
         """The input of each layer, then the outputs."""
         values = [X]

@@ -74,8 +74,9 @@ def test_a_network_searches_its_step_too(tmp_path, classes) -> None:
     settings = job.settings
     assert settings.training.algorithm == "lbfgs"
     assert (settings.training.round_count, settings.codec.value_bits) == (300, 24)
-    assert settings.penalty_by_rows == (10 if classes else 0)
-    assert describe_settings(settings)["l2"] == ("10 / rows" if classes else 0.0)
+    assert settings.penalty_by_rows == 10
+    assert describe_settings(settings)["l2"] == "10 / rows"
+    assert ("mean and spread of the labels" in dict(terms_of(job))["opened sums"]) == (not classes)
     # No Gram matrix bounds a network's curvature, so none is summed.
     assert "products" not in dict(terms_of(job))["opened sums"]
 
@@ -107,3 +108,11 @@ def test_a_named_search_takes_the_bits_that_the_job_names(tmp_path) -> None:
 def test_a_rate_beside_a_named_search_is_refused(tmp_path) -> None:
     with pytest.raises(InputError, match=r"training\.learning_rate has no effect"):
         job_of(tmp_path, '[training]\nalgorithm = "lbfgs"\nlearning_rate = 0.5')
+
+
+def test_a_network_of_numbers_has_no_penalty_in_a_unit_of_labels_that_nobody_knows(tmp_path) -> None:
+    more = '[model]\nname = "mlp"\nhidden = [4]\n[training]\nstandardise = false'
+    job = job_of(tmp_path, more, classes="")
+    assert not job.settings.standardises_labels
+    assert job.settings.penalty_by_rows == 0
+    assert "labels" not in dict(terms_of(job))["opened sums"]

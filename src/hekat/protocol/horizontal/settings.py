@@ -20,7 +20,8 @@ Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold", "lbfgs"]
 
 MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
-# Times 1 / rows, for classes. Of linear models scikit-learn's C = 1; a network has more weights to learn rows by heart.
+# Times 1 / rows. Of linear models with classes scikit-learn's C = 1; a network has more weights to learn rows by heart,
+# of a regression by labels of spread 1.
 PENALTY_OF_LINEAR_MODELS, PENALTY_OF_NETWORKS = 1, 10
 # A mean loss beyond this is divergence, not training: the run stops and says so. Half the square of a label of one
 # billion is still below it.
@@ -38,8 +39,8 @@ _COUNTS = (
 class ModelSettings:
     """Which model, by name; `hidden` only for `mlp`; `l2` is the penalty's factor lambda in loss + lambda/2 |w|^2.
 
-    `l2` None: under `lbfgs` for classes 1 / (rows of all parties), as scikit-learn's C = 1, of a network 10 times that;
-    else 0.
+    `l2` None: under `lbfgs` for classes 1 / (rows of all parties), as scikit-learn's C = 1; of a network 10 times that,
+    and of one that predicts numbers too where labels are standardised; else 0.
 
     `parameters` are shell patterns of the tensors that are trained and sent; the others stay at their first value. No
     pattern means all tensors.
@@ -178,9 +179,16 @@ class HorizontalSettings:
         return self.model.name in LINEAR_MODELS and not self.model.parameters
 
     @property
+    def standardises_labels(self) -> bool:
+        """Whether the model learns labels of mean 0 and spread 1: a network of Hekat's that predicts numbers."""
+        return self.classes is None and self.training.standardise and self.model.name in NETWORKS
+
+    @property
     def penalty_by_rows(self) -> int:
         """The penalty that the common step adds since the job names none, times the rows of all parties; 0: none."""
-        if not self.training.searches_line or self.model.l2 is not None or self.classes is None:
+        if not self.training.searches_line or self.model.l2 is not None:
+            return 0
+        if self.classes is None and not self.standardises_labels:
             return 0
         return PENALTY_OF_NETWORKS if self.model.name in NETWORKS else PENALTY_OF_LINEAR_MODELS
 

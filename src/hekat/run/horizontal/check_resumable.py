@@ -25,6 +25,7 @@ from hekat.state import Checkpoint, refuse_checkpoint
 _BOUND = "bound/"
 VOCABULARY = "vocabulary"
 FILL = "standardiser/fill"
+LABEL = "standardiser/label"
 VALIDATION_EDGES = "validation/edges"
 LAST_ROUND = "last_round/"
 ROW_COUNT = "row_count"
@@ -58,6 +59,8 @@ def check_resumable(
         "standardiser/mean": (column_count,),
         "standardiser/spread": (column_count,),
         **({FILL: (column_count,)} if settings.fills else {}),
+        # A run that began before networks learned standardised labels goes on without.
+        **({LABEL: (2,)} if settings.standardises_labels and LABEL in codec_state else {}),
         "finished": (),
         **{f"{_BOUND}{name}": () for name in (sent if clips else ())},
         **_shapes_of_shared(settings, {name: sent[name].shape for name in sent if name.startswith(CONTROL)}),
@@ -66,6 +69,9 @@ def check_resumable(
     _check_arrays(what, "codec_state", codec_state, expected)
     if not (codec_state["standardiser/spread"] > 0).all():
         raise refuse_checkpoint(what, "a spread above 0 for every column", "one that is not")
+    label_spread = codec_state[LABEL][1] if LABEL in codec_state else 1.0
+    if label_spread <= 0:
+        raise refuse_checkpoint(what, "a spread of labels above 0", "one that is not")
     if codec_state["finished"] not in (0.0, 1.0):
         raise refuse_checkpoint(what, "finished, 0 or 1", "another number")
     for name, bound in codec_state.items():
@@ -74,7 +80,7 @@ def check_resumable(
     _check_shared(what, codec_state, checkpoint.rounds_done)
     if scored:
         _check_edges(what, codec_state[VALIDATION_EDGES])
-    _check_losses(what, checkpoint)
+    _check_losses(what, checkpoint, MAX_LOSS * max(1.0, label_spread**2))
     check_history(what, checkpoint.metrics_history, settings)
 
 
@@ -100,12 +106,12 @@ def _check_edges(what: str, edges: npt.NDArray[Any]) -> None:
         raise refuse_checkpoint(what, f"rising whole numbers up to {PLACE_COUNT} in {VALIDATION_EDGES}", "others")
 
 
-def _check_losses(what: str, checkpoint: Checkpoint) -> None:
+def _check_losses(what: str, checkpoint: Checkpoint, most: float) -> None:
     history, count = checkpoint.metrics_history, checkpoint.rounds_done
     if len(history) != count:
         raise refuse_checkpoint(what, f"one loss for each of {count} rounds", f"{len(history)} entries")
-    if not all("loss" in entry and 0 <= entry["loss"] <= MAX_LOSS for entry in history):
-        raise refuse_checkpoint(what, f"a loss from 0 to {MAX_LOSS:g} for each round", "something else")
+    if not all("loss" in entry and 0 <= entry["loss"] <= most for entry in history):
+        raise refuse_checkpoint(what, f"a loss from 0 to {most:g} for each round", "something else")
 
 
 def _check_optimiser_state(

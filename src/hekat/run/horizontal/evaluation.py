@@ -15,4 +15,9 @@ def evaluation_of(inputs: HorizontalInputs) -> Callable[[TrainingState], dict[st
     if test is None or test.labels is None:
         return lambda state: {}
     model, labels = inputs.make_model(next(iter(inputs.tables))).model, test.labels
-    return lambda state: evaluate(model, state.parameters, state.standardiser.apply(test.features), labels)
+
+    def evaluate_state(state: TrainingState) -> dict[str, float]:
+        parameters = state.standardiser.in_label_units(model, state.parameters)
+        return evaluate(model, parameters, state.standardiser.apply(test.features), labels)
+
+    return evaluate_state

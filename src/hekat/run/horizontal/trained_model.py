@@ -86,7 +86,7 @@ def save_trained_model(
     prepared = {_MEAN: standardiser.mean, _SPREAD: standardiser.spread}
     if standardiser.fill is not None:
         prepared[_FILL] = standardiser.fill
-    arrays = {**state.parameters, **prepared}
+    arrays = {**standardiser.in_label_units(made.model, state.parameters), **prepared}
     save_model(folder / MODEL_FILE, arrays, metadata)
     if isinstance(made.model, TorchModel):
         beside = {**metadata, **{name: values.tolist() for name, values in prepared.items()}}

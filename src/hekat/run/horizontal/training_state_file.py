@@ -14,11 +14,12 @@ from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
 from hekat.protocol.horizontal.training.loop import TrainingState
-from hekat.protocol.horizontal.training.standardise import Standardiser
+from hekat.protocol.horizontal.training.standardise import LabelUnit, Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
 from hekat.protocol.horizontal.training.validation import ValidationState
 from hekat.run.horizontal.check_resumable import (
     FILL,
+    LABEL,
     LAST_ROUND,
     ROW_COUNT,
     VALIDATION_EDGES,
@@ -50,6 +51,7 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
         "standardiser/mean": state.standardiser.mean,
         "standardiser/spread": state.standardiser.spread,
         **({} if state.standardiser.fill is None else {FILL: state.standardiser.fill}),
+        **_entry_of(state.standardiser.label),
         "finished": float(state.finished),
         **{f"bound/{name}": bound for name, bound in state.bounds.items()},
     }
@@ -77,6 +79,10 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
             releases=tuple(dict.fromkeys([*releases, this_release()])),
         ),
     )
+
+
+def _entry_of(label: LabelUnit | None) -> dict[str, np.ndarray]:
+    return {} if label is None else {LABEL: np.array([label.mean, label.spread])}
 
 
 def keep_earlier(path: Path) -> None:
@@ -146,7 +152,10 @@ def _state_of(checkpoint: Checkpoint) -> TrainingState:
         parameters=dict(checkpoint.parameters),
         optimiser_state=dict(checkpoint.optimiser_state),
         standardiser=Standardiser(
-            np.asarray(mean), np.asarray(spread), np.asarray(codec_state[FILL]) if FILL in codec_state else None
+            np.asarray(mean),
+            np.asarray(spread),
+            np.asarray(codec_state[FILL]) if FILL in codec_state else None,
+            LabelUnit(*np.asarray(codec_state[LABEL]).tolist()) if LABEL in codec_state else None,
         ),
         rounds_done=checkpoint.rounds_done,
         bounds={name: float(np.asarray(bound)) for name, bound in _under("bound/", codec_state).items()},

@@ -244,3 +244,32 @@ def test_rows_of_another_unit_lie_apart_and_other_groups_of_people_do_not() -> N
 
 def test_few_rows_are_not_judged() -> None:
     assert findings_of(np.array([[1.0], [2.0], [9e9]])) == ColumnFindings()
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_labels_are_one_column_more_that_is_centred_even_beside_sparse_rows(is_sparse) -> None:
+    rng = np.random.default_rng(6)
+    features, labels = rng.normal(4.0, 2.0, size=(80, 2)), rng.normal(150.0, 77.0, size=80)
+    rows = sparse.csr_array(features) if is_sparse else features
+    told: list[ColumnFindings] = []
+    found = fit_standardiser(Alone(), rows, 128, labels=labels, on_columns=told.append)
+    assert found.label is not None
+    assert (found.label.mean, found.label.spread) == pytest.approx((labels.mean(), labels.std()), rel=1e-6)
+    np.testing.assert_allclose(found.spread, features.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found.mean, 0.0 if is_sparse else features.mean(axis=0), rtol=1e-6)
+    assert found.apply_to_labels(labels).std() == pytest.approx(1.0)
+    assert told == [ColumnFindings()]
+
+
+def test_the_column_of_labels_is_never_named_among_the_columns() -> None:
+    labels = np.full(80, 5.0)
+    told: list[ColumnFindings] = []
+    found = fit_standardiser(Alone(), np.ones((80, 1)), 128, labels=labels, on_columns=told.append)
+    assert told == [ColumnFindings(constant=(0,))]
+    assert found.label is not None
+    assert found.label.spread == 1.0
+
+
+def test_labels_beyond_all_bounds_are_refused_as_labels() -> None:
+    with pytest.raises(InputError, match="there are labels too large to standardise"):
+        fit_standardiser(Alone(), np.ones((2, 1)), 2, labels=np.array([1.0, 2.0**41]))

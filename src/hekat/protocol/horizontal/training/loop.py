@@ -216,7 +216,6 @@ class _Trainer:
         assert table.labels is not None
         self._aggregation, self._settings, self._run, self._party = aggregation, settings, run, party
         self._fold = fold
-        self._labels = table.labels
         self._model = run.model_for(settings, table.features.shape[1])
         self._trained = TrainedTensors.of(self._model, settings.model.parameters)
         self._step = make_step(self._model, self._trained, settings)
@@ -224,6 +223,7 @@ class _Trainer:
         self.state = run.resume_from or self._first_state(table)
         with run.stopwatch.measure("train"):
             self._features = self.state.standardiser.apply(table.features)
+            self._labels = self.state.standardiser.apply_to_labels(table.labels)
             self._validation = Validation(
                 self._model, held_out, self.state.standardiser, settings, self.state.validation, run.stopwatch
             )
@@ -239,7 +239,11 @@ class _Trainer:
         if self._settings.training.standardise:
             features = fill_in(table.features, fill)
             fitted = fit_standardiser(
-                self._aggregation, features, self._settings.weight_max, on_columns=self._run.on_columns
+                self._aggregation,
+                features,
+                self._settings.weight_max,
+                labels=table.labels if self._settings.standardises_labels else None,
+                on_columns=self._run.on_columns,
             )
             standardiser = replace(fitted, fill=fill)
         parameters = self._model.init(self._settings.model.seed)
@@ -293,7 +297,8 @@ class _Trainer:
         validation = self._validation.learn(number, aggregate.counters)
         clipped_count = total_clipped(aggregate.counters, list(scaled))
         loss = aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum
-        state.losses.append(self._apply(aggregate, loss, is_clipped=clipped_count > 0))
+        kept = self._apply(aggregate, loss, is_clipped=clipped_count > 0)
+        state.losses.append(kept * state.standardiser.loss_unit)
         state.rounds_done = number
         state.bounds = self._policy.known
         state.finished = self._should_stop(is_validated=bool(validation))
@@ -447,6 +452,8 @@ def digest_model(state: TrainingState, key: bytes) -> bytes:
     standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
     if state.standardiser.fill is not None:
         standardiser["standardiser/fill"] = state.standardiser.fill
+    if (label := state.standardiser.label) is not None:
+        standardiser["standardiser/label"] = np.array([label.mean, label.spread])
     control = {f"{CONTROL}{name}": values for name, values in state.control.items()}
     arrays = {**state.parameters, **standardiser, **control}
     for name in sorted(arrays):

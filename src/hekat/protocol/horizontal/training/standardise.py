@@ -2,23 +2,31 @@
 
 The same sums are taken for sparse rows, including their omitted zeros, and parties learn the same. Only the spread is
 used: subtracting a mean would leave no zeros, so sparse rows are scaled and not centred.
+
+Labels of a network that predicts numbers are one column more of the same sums: its first weights suit labels of mean 0
+and spread 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
 from hekat.data import Features, is_dense
 from hekat.data.columns.fill_in import fill_in
 from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
+from hekat.model import Model
+from hekat.model.network import DenseModel
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation, Counter, SumRequest, sum_counters
 from hekat.protocol.secure_sum.counters import IntArray
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
 
 STANDARDISE_STEPS = ("standardise/scale", "standardise/mean", "standardise/deviation", "standardise/variance")
@@ -49,15 +57,41 @@ _LEAST_ROWS_APART = 10
 
 
 @dataclass(frozen=True)
+class LabelUnit:
+    """The mean of all parties' labels and their spread, 1 where all are equal: a network learns (y - mean) / spread."""
+
+    mean: float
+    spread: float
+
+
+@dataclass(frozen=True)
 class Standardiser:
     """x -> (x - mean) / spread, column by column; a constant column has spread 1. For sparse rows the mean is 0.
 
-    `fill` stands for empty cells, which are NaN, by column; None where tables have none.
+    `fill` stands for empty cells, which are NaN, by column; None where tables have none. `label` is None where the
+    model learns labels as they are.
     """
 
     mean: FloatArray
     spread: FloatArray
     fill: FloatArray | None = None
+    label: LabelUnit | None = None
+
+    @property
+    def loss_unit(self) -> float:
+        """What a mean square of standardised labels is multiplied by to be one of labels as they are."""
+        return 1.0 if self.label is None else self.label.spread**2
+
+    def apply_to_labels(self, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Labels as the model learns them, shape (rows,)."""
+        return labels if self.label is None else np.asarray((labels - self.label.mean) / self.label.spread)
+
+    def in_label_units(self, model: Model, parameters: Tensors) -> Tensors:
+        """Parameters of the same model that answers in the labels' own unit; `parameters` where these already do."""
+        if self.label is None:
+            return parameters
+        assert isinstance(model, DenseModel)  # no other model learns standardised labels
+        return model.rescale_outputs(parameters, self.label.mean, self.label.spread)
 
     def apply(self, features: Features) -> Features:
         """The filled and scaled features, dense or sparse as they are. Raises InputError for sparse rows and a mean
@@ -106,9 +140,12 @@ def fit_standardiser(
     features: Features,
     weight_max: int,
     *,
+    labels: FloatArray | None = None,
     on_columns: Callable[[ColumnFindings], None] = lambda found: None,
 ) -> Standardiser:
     """Agree on a Standardiser with all parties; `on_columns` gets what the same sums tell of columns.
+
+    `labels`, shape (rows,), are the last column of each sum where the model learns standardised ones.
 
     1. how many parties have each power of two as their largest magnitude of a column, and all rows (counters);
     2. the weighted mean of each column, scaled to [-1, 1] by the largest of those powers;
@@ -118,22 +155,23 @@ def fit_standardiser(
 
     Parties learn the four sums; the aggregator learns nothing. Raises InputError for a column beyond 2^40.
     """
-    row_count = features.shape[0]
-    ranges = _agree_on_ranges(aggregation, features, weight_max)
+    row_count, column_count = features.shape
+    blocks = [features] if labels is None else [features, labels[:, np.newaxis]]
+    ranges = _agree_on_ranges(aggregation, blocks, weight_max)
     # No party has more rows than all together, so precision does not depend on a generous weight_max.
     share = min(1.0, ranges.row_count / weight_max)
     means = SumRequest(
         "standardise/mean",
-        {"mean": column_means(features, ranges.scale)},
+        {"mean": _of_all(column_means, blocks, ranges.scale)},
         {"mean": share},
         row_count,
         value_bits=MOMENT_BITS,
     )
     rough = aggregation.weighted_mean(means).mean["mean"]
     rough = rough * ranges.scale
-    deviation_scale = _agree_on_deviations(aggregation, largest_deviations(features, rough, ranges.scale))
+    deviation_scale = _agree_on_deviations(aggregation, _of_all(largest_deviations, blocks, rough, ranges.scale))
     unit = deviation_scale * ranges.scale
-    offset, square = deviation_moments(features, rough, unit)
+    offset, square = _of_all(deviation_moments, blocks, rough, unit)
     deviations = SumRequest(
         "standardise/variance",
         {"offset": offset, "square": square},
@@ -145,12 +183,26 @@ def fit_standardiser(
     moments = summed.mean
     variance = moments["square"] - moments["offset"] ** 2
     spread = _spread_of(variance, deviation_scale, ranges) * unit
-    constant = np.flatnonzero(spread == 0)
+    constant = np.flatnonzero(spread[:column_count] == 0)
     dominated = _find_dominated(variance, spread, ranges) if is_dense(features) else ()
     apart = _find_apart((offset, square), row_count, summed, ranges) if is_dense(features) else ()
-    on_columns(ColumnFindings(tuple(constant.tolist()), dominated, apart))
-    mean = rough + moments["offset"] * unit if is_dense(features) else np.zeros(unit.size)
-    return Standardiser(mean, np.where(spread == 0, 1.0, spread))
+    on_columns(ColumnFindings(tuple(constant.tolist()), *(_below(column_count, found) for found in (dominated, apart))))
+    mean, spread = rough + moments["offset"] * unit, np.where(spread == 0, 1.0, spread)
+    label = None if labels is None else LabelUnit(float(mean[-1]), float(spread[-1]))
+    mean = mean[:column_count] if is_dense(features) else np.zeros(column_count)
+    return Standardiser(mean, spread[:column_count], label=label)
+
+
+def _of_all(of_columns: Callable[..., Any], blocks: Sequence[Features], *by_column: FloatArray) -> FloatArray:
+    """`of_columns` of the columns of each block with their part of `by_column`, joined along the columns."""
+    ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
+    parts = zip(blocks, *(np.split(values, ends) for values in by_column), strict=True)
+    return np.concatenate([of_columns(*part) for part in parts], axis=-1)
+
+
+def _below(column_count: int, columns: tuple[int, ...]) -> tuple[int, ...]:
+    """The columns without the labels, which have no name among them."""
+    return tuple(column for column in columns if column < column_count)
 
 
 def _spread_of(variance: FloatArray, deviation_scale: FloatArray, ranges: _Ranges) -> FloatArray:
@@ -196,12 +248,14 @@ def _find_apart(
     return tuple(np.flatnonzero(is_apart & (ranges.scale > 1.0)).tolist())
 
 
-def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: int) -> _Ranges:
-    largest = np.maximum(exponents_of(largest_magnitudes(features)), LEAST_EXPONENT)
+def _agree_on_ranges(aggregation: Aggregation, blocks: Sequence[Features], weight_max: int) -> _Ranges:
+    largest = np.maximum(exponents_of(_of_all(largest_magnitudes, blocks)), LEAST_EXPONENT)
     too_large = np.flatnonzero(largest > MOST_EXPONENT)
     if too_large.size:
+        number = int(too_large[0]) + 1
+        what = f"column {number} has values" if number <= blocks[0].shape[1] else "there are labels"
         raise InputError(
-            f"column {int(too_large[0]) + 1} has values too large to standardise",
+            f"{what} too large to standardise",
             expected=f"magnitudes up to 2^{MOST_EXPONENT}",
             got="a larger one",
             cure="change the column's unit",
@@ -209,12 +263,12 @@ def _agree_on_ranges(aggregation: Aggregation, features: Features, weight_max: i
     exponents = range(LEAST_EXPONENT, MOST_EXPONENT + 1)
     counters = [
         *exponent_flags(largest, exponents),
-        Counter("rows", features.shape[0], maximum=weight_max),
+        Counter("rows", blocks[0].shape[0], maximum=weight_max),
     ]
     sums = sum_counters(aggregation, "standardise/scale", counters, value_bits=FLAG_BITS)
     party_count = sum(sums[f"0/{exponent}"] for exponent in exponents)
     check_total("the sum of row counts", sums["rows"], max(1, party_count), party_count * weight_max)
-    return _Ranges(largest_power(sums, features.shape[1], exponents), sums["rows"], party_count)
+    return _Ranges(largest_power(sums, largest.size, exponents), sums["rows"], party_count)
 
 
 def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray) -> FloatArray:

@@ -120,6 +120,7 @@ class Validation:
     ) -> None:
         """`state` is carried on: metrics are kept in it, bins cut anew. Raises InputError for labels beyond 2^30."""
         self._model, self._settings, self._state, self._stopwatch = model, settings, state, stopwatch
+        self._standardiser = standardiser
         self._scored = scored_classes(settings)
         self._rows = None if held_out is None else _standardised(held_out, standardiser, settings)
         self._label_counters: list[Counter] = []
@@ -157,6 +158,7 @@ class Validation:
         if rows is None:
             return []
         with self._stopwatch.measure("validate"):
+            parameters = self._standardiser.in_label_units(self._model, parameters)
             counters = count_losses(self._model, parameters, rows, weight_max)
             if self._settings.classes is None:
                 return counters + (self._label_counters if final else [])
