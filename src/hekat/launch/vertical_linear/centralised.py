@@ -22,7 +22,8 @@ from hekat.protocol.vertical_linear.columns import Targets, apply_standardiser, 
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
 from hekat.protocol.vertical_linear.prediction.calibrated import apply_calibration, log_odds_of
-from hekat.protocol.vertical_linear.prediction.calibration import fit_probabilities, newton_steps
+from hekat.protocol.vertical_linear.prediction.calibration import fit_probabilities
+from hekat.protocol.vertical_linear.prediction.newton_steps import count_independent_columns, newton_steps
 from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import fits, is_worth
 from hekat.protocol.vertical_linear.shared_weights.reweighting.weighted_step import find_penalty, reweight_plain
 from hekat.protocol.vertical_linear.shared_weights.reweighting.working_rows import find_working_rows
@@ -130,17 +131,19 @@ def _reweight(
     """The weights after the Newton step of the calibration, where the run made one."""
     settings, row_count = job.settings, joined.features.shape[0]
     count = min(settings.calibration_rows, row_count)
-    host_columns = len(outcomes[settings.hosts[0]].part.columns)
+    host = outcomes[settings.hosts[0]]
     if joined.penalty is None or not fits(settings, row_count, count):
         return parameters
-    if not is_worth(joined.features.shape[1], host_columns, count, settings.column_count):
+    if not is_worth(joined.features.shape[1], len(host.part.columns), count, settings.column_count):
         return parameters
     chosen = np.sort(draw_order(row_count, settings.training.seed)[:count])
     rows, targets = np.asarray(joined.features)[chosen], joined.targets.values[chosen]
     weights = np.vstack([parameters[INTERCEPT], parameters[WEIGHTS]])
     scores, is_part = weights[0] + rows @ weights[1:], count < row_count
     log_odds = log_odds_of(scores, fit_probabilities(scores, targets))
-    for _ in range(newton_steps(host_columns, settings.column_count, is_part=is_part)):
+    own, part = host.rows.take(chosen).features, host.part
+    independent = count_independent_columns(apply_standardiser(own, part.means, part.spreads, part.limit_spreads))
+    for _ in range(newton_steps(independent, settings.column_count, is_part=is_part)):
         working = find_working_rows(scores, log_odds, targets, is_part=is_part)
         weights = reweight_plain(rows, joined.penalty, weights, working, len(settings.parties))
         scores = log_odds = weights[0] + rows @ weights[1:]

@@ -6,9 +6,9 @@ so that sigmoid(a u + b) fits best, for more a matrix and offsets so that the so
 probabilities the parties move their shares of the weights to the log loss (`reweighting`). For two classes scores are
 log-odds then. Where all training rows are scored, the guest learns the scores of the same rows once more, and the
 parties move once more; with three classes or more it learns them once more, and fits again. This is left out where the
-scores of a row tell as many combinations as the host has columns (`newton_steps`). What the guest fitted stays in its
-part of the model. The guest learns what any prediction of these rows would tell it: their scores, to 2^-score_bits.
-Nobody else learns anything.
+scores of a row tell as many combinations as the host has independent columns (`newton_steps`). What the guest fitted
+stays in its part of the model. The guest learns what any prediction of these rows would tell it: their scores, to
+2^-score_bits. Nobody else learns anything.
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Lin, Lin and Weng 2007, for the iteration.
 """
 
@@ -28,13 +28,13 @@ from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.calibrated import log_odds_of
+from hekat.protocol.vertical_linear.prediction.newton_steps import agree_on_steps
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.prediction.softmax_fit import fit_softmax
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import fits, reweight
 from hekat.protocol.vertical_linear.shared_weights.reweighting.working_rows import find_working_rows
-from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_WEIGHTS
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -60,14 +60,13 @@ def calibrate(
     if not count:
         return part
     chosen = np.sort(draw_order(len(rows), settings.training.seed)[:count])
-    some, bits = rows.take(chosen), min(score_bits, SCORE_BITS)
+    some, bits, is_part = rows.take(chosen), min(score_bits, SCORE_BITS), count < len(rows)
+    may_move = fits(settings, len(rows), count)
+    steps = agree_on_steps(channel, part, some, is_part=is_part) if may_move else 0
     scores = _learn_scores(channel, part, some, settings, run, bits)
     targets = None if scores is None else prepare_targets(rows, settings).values[chosen]
     fitted = None if scores is None or targets is None else fit_probabilities(scores, targets)
-    moved, is_part = None, count < len(rows)
-    steps = 0
-    if fits(settings, len(rows), count):
-        steps = newton_steps(_host_columns(part), settings.column_count, is_part=is_part)
+    moved = None
     if steps:
         working = None
         if scores is not None and targets is not None and fitted is not None:
@@ -85,25 +84,6 @@ def calibrate(
     if scores is not None and targets is not None:
         working = find_working_rows(scores, scores, targets, is_part=False)
     return reweight(channel, moved, some, settings, run, working) or moved
-
-
-def newton_steps(host_columns: int, column_count: int, *, is_part: bool) -> int:
-    """How often the parties move their weights, where they may: 2 tells the guest the scores of two classes twice.
-
-    `is_part` says that some of the training rows are scored and not all. A row's scores before and after a step must
-    tell fewer combinations than the host has columns. `column_count` is K, 1 for two classes. Then two scores tell two
-    combinations, and what is left out is the second step. The first K scores of K classes have one sum in all rows, as
-    targets have, and tell K - 1; those after the step, which the softmax is fitted to, tell K.
-    """
-    if column_count > 1:
-        return 1 if host_columns > 2 * column_count - 1 else 0
-    return 1 if is_part or host_columns <= 2 else 2
-
-
-def _host_columns(part: ModelPart) -> int:
-    """How many columns the host of two parties has, as each of them knows."""
-    own, all_columns = len(part.columns), len(part.arrays[MODEL_WEIGHTS])
-    return all_columns - own if part.party == part.guest else own
 
 
 def _learn_scores(

@@ -30,6 +30,7 @@ from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.predict_on_shares import (
     BLOCK_ROWS,
     SHARES_STEP,
+    checked_scores,
     received_shares,
     side_of,
 )
@@ -107,8 +108,9 @@ def open_scores(channel: RecordedChannel, part: ModelPart, own: ShareArray, sett
     for holder in part.holders:
         if holder != channel.party:
             own = add_shares(own, received_shares(channel, holder, own.shape))
+    senders = ", ".join(holder for holder in part.holders if holder != channel.party)
     spread = find_target_spread(channel, part)
-    return to_floats(own, told_bits) * spread
+    return checked_scores(to_floats(own, told_bits), part, senders) * spread
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from hekat.protocol.vertical_linear.shared_weights.messages import ScoreSharesMe
 from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own_features
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import score_shares
-from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BITS, Scales
+from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BITS, TRUNCATED_BITS, Scales
 from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
@@ -54,7 +54,8 @@ def predict_on_shares(
     the sender's noise, the same in every prediction of the row; less than one unit is truncation, which rounds up or
     down at random. Many answers on one row find the score with its noise, and nothing finer.
 
-    Raises ProtocolError for shares of another model, BoundError for features that are too large and for too many rows.
+    Raises ProtocolError for shares of another model or of no scores, BoundError for features that are too large and for
+    too many rows.
     """
     is_guest = channel.party == settings.guest
     peer = settings.hosts[0] if is_guest else settings.guest
@@ -126,8 +127,24 @@ def _open_scores(
     if channel.party not in settings.receivers:
         return None
     others = received_shares(channel, peer, shares.shape)
-    scores = to_floats(add_shares(shares, others), settings.told_bits(part))
+    scores = checked_scores(to_floats(add_shares(shares, others), settings.told_bits(part)), part, peer)
     return scores * find_target_spread(channel, part)
+
+
+def checked_scores(scores: FloatArray, part: ModelPart, senders: str) -> FloatArray:
+    """The opened `scores`, before they are multiplied with a spread. Raises ProtocolError for what no model gives.
+
+    Larger ones could not be truncated. Shares that do not belong together give such scores but for odds below 2^-40.
+    """
+    range_bits = TRUNCATED_BITS - part.feature_bits - part.value_bits
+    if (np.abs(scores) >= 2.0**range_bits).any():
+        raise ProtocolError(
+            f"shares of scores from {senders} give numbers that are no scores of this model",
+            expected=f"scores below 2^{range_bits}",
+            got="larger ones",
+            cure="use the parts of one training at all parties, or find out what runs at the other party",
+        )
+    return scores
 
 
 def received_shares(channel: RecordedChannel, sender: str, shape: tuple[int, ...]) -> ShareArray:

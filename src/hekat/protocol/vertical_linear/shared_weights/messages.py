@@ -89,6 +89,14 @@ class ScoreSharesMessage:
     shares: npt.NDArray[np.uint64] = disclosed("the score of every row, with the other shares of it")
 
 
+@message("vertical-shared/newton-steps", version=1)
+@dataclass(frozen=True)
+class NewtonStepsMessage:
+    """The host to the guest, before any training row is scored: how often weights move to the log loss."""
+
+    steps: int = disclosed("whether the host has more independent columns than the scores of a row tell combinations")
+
+
 _ADDEND = "a mask that the other holder gets: uniform by itself"
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import InputError, ProtocolError, WireError
 from hekat.ledger import RecordedChannel
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.stopwatch import Stopwatch
@@ -219,7 +219,11 @@ def are_shares(matrix: Any) -> bool:
 
 
 def _read(data: bytes, key: PublicKey, shape: tuple[int, ...], peer: str, step: str) -> Ciphertexts:
-    ciphertexts = from_bytes(data, Ciphertexts, public_key=key)
+    try:
+        ciphertexts = from_bytes(data, Ciphertexts, public_key=key)
+    except WireError as error:
+        what = f"what {peer} sent in {step} cannot be used: {error.what}"
+        raise type(error)(what, expected=error.expected, got=error.got, cure=error.cure) from None
     if ciphertexts.shape != shape:
         raise other_shape(peer, step, shape, ciphertexts.shape)
     return ciphertexts
