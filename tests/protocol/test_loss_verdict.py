@@ -54,3 +54,13 @@ def test_what_the_verdict_says_of_the_losses() -> None:
 def test_the_loss_of_an_untrained_model_is_the_beginning_where_it_is_lower() -> None:
     assert judge_losses([3.0, 0.5], untrained=LOG_2).start == LOG_2
     assert judge_losses([0.6, 0.5], untrained=LOG_2).start == 0.6
+
+
+@pytest.mark.parametrize(
+    ("held", "course"),
+    [([], "settled"), ([True], "clipped"), ([False, True], "clipped"), ([True, False], "settled")],
+)
+def test_losses_that_clipping_kept_flat_are_not_settled(held, course) -> None:
+    assert judge_losses([0.5, 0.5], held=held).course == course
+    assert judge_losses([0.5, 0.4], held=held).course == "falling", "which more rounds go on with"
+    assert judge_losses([0.5, *[0.4] * 7], held=[False, True, True]).course == "clipped", "the last two of eight"

@@ -108,3 +108,22 @@ def test_a_diverged_run_says_so_before_all_else(name: str, tmp_path) -> None:
     assert "TRAINING DIVERGED: the loss went from" in render_page(summary)
     lines = [line for finding in terminal_findings(summary) for line in finding.lines]
     assert any(line.startswith("TRAINING DIVERGED: the loss went") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("settings", "cure"),
+    [
+        ({"algorithm": "lbfgs", "clipping": "adaptive"}, "look for cells and labels that lie far"),
+        ({"algorithm": "fedavg", "clipping": "fixed"}, "raise codec.alpha"),
+        ({"algorithm": "fedavg", "clipping": "adaptive"}, "look for cells and labels"),
+    ],
+)
+def test_a_training_that_clipping_holds_back_has_not_converged(settings, cure: str, tmp_path) -> None:
+    summary: dict[str, Any] = json.loads(SAMPLES["horizontal"].read_text(encoding="utf-8"))
+    summary["convergence"] = describe_convergence([0.7] * 8, held=[True] * 8, stopped_early=True)
+    summary["settings"] |= settings
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    (told,) = (found for found in brief_of(load_summary(tmp_path)).warnings if "NOT CONVERGED" in found)
+    assert "clipping held training back in the last 2 rounds" in told
+    assert cure in told
+    assert "Converged" not in dict(brief_of(summary).facts)["result"]

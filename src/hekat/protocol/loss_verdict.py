@@ -1,4 +1,4 @@
-"""Judges a series of training losses: still falling, settled, rising, or diverged."""
+"""Judges a series of training losses: still falling, settled, held by clipping, rising, or diverged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Course = Literal["too short", "falling", "settled", "rising", "diverged"]
+Course = Literal["too short", "falling", "settled", "clipped", "rising", "diverged"]
 
 # The last quarter of the steps, one step at least, is what the fall is taken over: a run of twice the length gets twice
 # the time to show that it gains nothing more.
@@ -37,16 +37,20 @@ class LossVerdict:
     fall: float
 
 
-def judge_losses(losses: Sequence[float], *, untrained: float | None = None) -> LossVerdict:
+def judge_losses(
+    losses: Sequence[float], *, untrained: float | None = None, held: Sequence[bool] = ()
+) -> LossVerdict:
     """The verdict on `losses`, one for each round or epoch in their order.
 
     "diverged": a loss is not finite, or the last is DIVERGED_TIMES the loss of the beginning or more. "rising": the
     last is LEAST_FALL above that loss, or LEAST_RISE above the best. "falling": the last quarter of the steps lowered
-    the loss by LEAST_FALL or more. "settled": none of these. "too short": fewer than two losses, and nothing to say by
+    the loss by LEAST_FALL or more. "settled": none of these. "clipped": settled to look at, but clipping held each of
+    the last quarter of the steps back, so that nobody knows whether the loss has more to lose. "too short": fewer than two losses, and nothing to say by
     `untrained`.
 
     `untrained` is the loss of a model that was not trained, where that is known (the logarithm of the number of classes
-    for a classification): with it, training that is lost within the first step shows too.
+    for a classification): with it, training that is lost within the first step shows too. `held` says of the last
+    steps, as many as are known, whether clipping held them back.
     """
     known = [loss for loss in losses if math.isfinite(loss)]
     start = min([known[0], *([] if untrained is None else [untrained])]) if known else math.nan
@@ -58,6 +62,8 @@ def judge_losses(losses: Sequence[float], *, untrained: float | None = None) -> 
     course = _course(len(losses), is_finite=len(known) == len(losses), start=start, best=best, last=last, fall=fall)
     if course in ("rising", "settled", "falling") and len(losses) < 2:
         course = "rising" if untrained is not None and last > (1 + LEAST_FALL) * untrained else "too short"
+    if course == "settled" and held and all(held[-recent:]):
+        course = "clipped"
     return LossVerdict(course, start, best, last, recent, fall)
 
 

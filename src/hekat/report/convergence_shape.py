@@ -9,7 +9,7 @@ from hekat.report import shape
 CONVERGENCE: Final = shape.nullable(
     shape.record(
         {
-            "course": shape.one_of("too short", "falling", "settled", "rising", "diverged"),
+            "course": shape.one_of("too short", "falling", "settled", "clipped", "rising", "diverged"),
             "start": shape.nullable(shape.number),
             "best": shape.nullable(shape.number),
             "last": shape.nullable(shape.number),

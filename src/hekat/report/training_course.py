@@ -44,11 +44,15 @@ def course_warning(course: Course, step: str, settings: Mapping[str, Any]) -> st
                 f"{_smaller_steps(settings)}."
             )
         case "falling":
-            recent = course["recent"]
-            over = f"the last {step}" if recent == 1 else f"the last {recent} {step}s"
+            over = _last_steps(course, step)
             return (
                 f"NOT CONVERGED: the training loss was still falling, by {format_number(100 * course['fall'])}% over "
                 f"{over}. More {step}s would lower it further."
+            )
+        case "clipped":
+            return (
+                f"NOT CONVERGED: clipping held training back in {_last_steps(course, step)}, so a loss that stays as it "
+                f"is says nothing: {_wider_bounds(settings)}."
             )
     return None
 
@@ -70,6 +74,22 @@ def converged_words(course: Course, step: str) -> str:
     if course["course"] != "settled":
         return ""
     return f"Converged after {format_count(course['steps'])} {pluralise(course['steps'], step)}."
+
+
+def _last_steps(course: Course, step: str) -> str:
+    recent = course["recent"]
+    return f"the last {step}" if recent == 1 else f"the last {recent} {step}s"
+
+
+def _wider_bounds(settings: Mapping[str, Any]) -> str:
+    if settings.get("algorithm") == "lbfgs":
+        return (
+            "the bound grows after such a round, so give more rounds, and where they do not help, look for cells and "
+            "labels that lie far from all others"
+        )
+    if settings.get("clipping") == "fixed":
+        return 'raise codec.alpha, or set codec.clipping = "adaptive"'
+    return "look for cells and labels that lie far from all others, or give more rounds"
 
 
 def _signs(course: Course) -> str:

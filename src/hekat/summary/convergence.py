@@ -32,16 +32,17 @@ def describe_convergence(
     losses: Sequence[float],
     *,
     untrained: float | None = None,
+    held: Sequence[bool] = (),
     stopped_early: bool = False,
     largest_weight: float | None = None,
 ) -> Convergence | None:
     """The convergence of a training with these losses, None where nothing is known of it here.
 
-    `untrained` as for `judge_losses`; `stopped_early`: a rule ended training before the last step that it was given.
+    `untrained` and `held` as for `judge_losses`; `stopped_early`: a rule ended training before the last step that it was given.
     """
     if not losses and largest_weight is None:
         return None
-    verdict = judge_losses(losses, untrained=untrained)
+    verdict = judge_losses(losses, untrained=untrained, held=held)
     course = verdict.course
     if course == "falling" and stopped_early:
         course = "settled"

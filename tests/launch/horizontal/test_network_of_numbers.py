@@ -14,7 +14,8 @@ from hekat.job.data_source import DataSource
 from hekat.job.horizontal.job_file import load_job
 from hekat.launch.horizontal.run import run_job
 from hekat.model import Mlp
-from hekat.report import load_summary
+from hekat.protocol.horizontal.training.clipping import WideBounds
+from hekat.report import brief_of, load_summary
 from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.run.horizontal.predict import predict, rebuild_model
 from hekat.run.horizontal.trained_model import load_trained_model
@@ -99,3 +100,16 @@ def test_a_resumed_run_ends_with_the_same_model(tmp_path: Path) -> None:
     found, expected = (load_trained_model(folder) for folder in (runs_of(apart, "north") / again.run_id, other))
     for name, values in expected.parameters.items():
         np.testing.assert_array_equal(found.parameters[name], values)
+
+
+def test_a_search_whose_slopes_are_clipped_in_every_round_has_not_converged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = WideBounds.bounds_for
+    monkeypatch.setattr(WideBounds, "bounds_for", lambda self, *asked: dict.fromkeys(wide(self, *asked), 2**-20))
+    monkeypatch.setattr(WideBounds, "learn", lambda self, sums, sizes, party_count: None)
+    apart = costs_in(tmp_path / "clipped", "patience = 3\n")
+    summary = load_summary(run_job(load_inputs(apart.together / "job.toml"), tmp_path / "runs").folder)
+    assert summary["convergence"]["course"] == "clipped"
+    assert summary["convergence"]["steps"] == 8, "a flat loss does not end training"
+    assert any("clipping held training back" in warning for warning in brief_of(summary).warnings)

@@ -11,6 +11,7 @@ from typing import Any
 from hekat.job.horizontal.job_file import Job
 from hekat.model import MODEL_NAMES
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.training.loop import RoundRecord
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.scheme.lattice import choose_parameters
 from hekat.summary.convergence import Convergence, describe_convergence
@@ -169,8 +170,16 @@ def _convergence(main: FinishedRun) -> Convergence | None:
         trained.losses,
         untrained=None if settings.classes is None or is_own else math.log(len(settings.classes)),
         stopped_early=0 < trained.rounds_done < settings.training.round_count,
+        held=[_is_held(record, settings) for record in main.records],
         largest_weight=trained.largest_weight,
     )
+
+
+def _is_held(record: RoundRecord, settings: HorizontalSettings) -> bool:
+    """Whether clipping held the round back: a line search moves by no sum with a clipped value, other steps lose most
+    of their length where half of the values are cut."""
+    least = 1 if settings.training.searches_line else 0.5 * record.value_count
+    return record.clipped_count > 0 and record.clipped_count >= least
 
 
 def _times(plain: FinishedRun | None, main: FinishedRun) -> dict[str, Any]:

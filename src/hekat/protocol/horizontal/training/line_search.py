@@ -103,10 +103,10 @@ class LineSearchStep:
             # The first round, or other parties than before: losses over other rows are not comparable.
             state |= {"row_count": np.array(float(totals.row_count)), "steps": np.zeros_like(state["steps"])}
             state |= {"changes": np.zeros_like(state["changes"])}
-            self._keep(state, point, loss, slope)
+            self._keep(state, point, loss, slope, totals)
         elif self._has_fallen(state, loss, totals):
             self._remember(state, point - state["point"], slope - state["slope"])
-            self._keep(state, point, loss, slope)
+            self._keep(state, point, loss, slope, totals)
         else:
             self._shorten(state, loss, totals)
         return self._parameters_at(parameters, self._candidate(state), scale), state
@@ -134,13 +134,16 @@ class LineSearchStep:
         allowed = float(state["loss"]) + SUFFICIENT_FALL * foretold + totals.loss_error
         return not totals.is_clipped and loss <= allowed
 
-    def _keep(self, state: OptimiserState, point: FloatArray, loss: float, slope: FloatArray) -> None:
+    def _keep(
+        self, state: OptimiserState, point: FloatArray, loss: float, slope: FloatArray, totals: RoundTotals
+    ) -> None:
         """Keep this point, and look along the direction from there."""
         state |= {"point": point, "loss": np.array(loss), "slope": slope, "step_size": np.array(1.0)}
         state["direction"] = direction = self._direction(state)
         fall = -0.5 * float(direction @ slope)
         settled = fall <= self._fall_part * loss + self._least_fall
-        state["settled"] = np.array(float(settled))
+        # A clipped slope foretells less than the true one.
+        state["settled"] = np.array(float(settled and not totals.is_clipped))
 
     def _shorten(self, state: OptimiserState, loss: float, totals: RoundTotals) -> None:
         """Look nearer to the kept point: at the minimum of the parabola through what is known, within bounds."""

@@ -301,7 +301,7 @@ class _Trainer:
         state.losses.append(kept * state.standardiser.loss_unit)
         state.rounds_done = number
         state.bounds = self._policy.known
-        state.finished = self._should_stop(is_validated=bool(validation))
+        state.finished = self._should_stop(is_validated=bool(validation), is_clipped=clipped_count > 0)
         if isinstance(self._step, LineSearchStep) and (state.finished or number == settings.training.round_count):
             state.parameters = self._step.conclude(state.parameters, state.optimiser_state)
         if settings.training.keeps_own_state:
@@ -382,9 +382,14 @@ class _Trainer:
         digest = self._trail.end_with(digest_model(self.state, self._run.digest_key), encode_totals(self.state))
         self._run.on_compared(self._aggregation.compare_final(digest))
 
-    def _should_stop(self, *, is_validated: bool) -> bool:
-        """Whether the stop rule ends training: by validation losses where rows are held out, else training losses."""
+    def _should_stop(self, *, is_validated: bool, is_clipped: bool) -> bool:
+        """Whether the stop rule ends training: by validation losses where rows are held out, else training losses.
+
+        A line search stays where it is by a sum with clipped values, which so is no sign that nothing improves.
+        """
         training = self._settings.training
+        if training.searches_line and is_clipped:
+            return False
         if training.searches_line and has_settled(self.state.optimiser_state):
             return True
         if not self._settings.validation.hold_out:
