@@ -221,8 +221,8 @@ CASES: dict[str, tuple[Callable, list[str]]] = {
         ["texts of a few rows", "[columns.dose]", "other = true", "min_rows = 1"],
     ),
     "categories that are no list": (
-        edit("job.toml", r"\Z", '[columns.dose]\ncategories = "any"\n'),
-        ["columns.dose.categories", "a list of texts, or 'found'"],
+        edit("job.toml", r"\Z", '[columns.dose]\ncategories = "find"\n'),
+        ["columns.dose.categories", "a list of texts, or 'found'", "got: 'find'", 'say categories = "found"'],
     ),
     "ids that repeat": (
         described(edit("east.csv", "^east0,", "east1,")),

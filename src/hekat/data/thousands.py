@@ -12,6 +12,11 @@ from hekat.data.number_text import read_number
 from hekat.first_few import first_few
 
 _GROUPED = re.compile(r"\s*[+-]?([1-9]\d{0,2}[.,]\d{3}|\d{1,3})\s*")
+# Texts that no source reads as a number: several signs between thousands, or one and then a decimal sign.
+_GROUPED_TEXT = re.compile(
+    r"[+-]?[1-9]\d{0,2}(?P<sign>[.,'\u2019 \u00a0\u202f])\d{3}((?P=sign)\d{3})*((?!(?P=sign))[.,]\d+)?"
+)
+_SIGNS = {".": "points", ",": "commas", "'": "apostrophes", "\u2019": "apostrophes"}
 _MOST_NAMED = 8
 
 Flags = npt.NDArray[np.bool_]
@@ -21,6 +26,12 @@ Counts = npt.NDArray[np.int64]
 def could_be_grouped(number: str) -> bool:
     """Whether a number has a point or comma where one stands between thousands, or is below a thousand without one."""
     return _GROUPED.fullmatch(number) is not None
+
+
+def name_thousands_sign(text: str) -> str:
+    """What stands between the thousands of a text such as 1.234.567 or 1.234,50, in words; "" for any other text."""
+    found = _GROUPED_TEXT.fullmatch(text)
+    return "" if found is None else _SIGNS.get(found["sign"], "spaces")
 
 
 def have_thousands(numbers: Iterable[str]) -> bool:

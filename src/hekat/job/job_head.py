@@ -86,8 +86,8 @@ def read_columns(section: Section) -> ColumnSpecs:
             raise JobError(
                 f"columns.{name}.categories refused",
                 expected=f"a list of texts, or {FOUND!r}",
-                got="another text",
-                cure=f"correct columns.{name}.categories",
+                got=repr(listed[:40]),
+                cure=f'say categories = "{FOUND}", or list the texts: categories = ["...", "..."]',
             )
         values: dict[str, Any] = {
             "categories": () if listed in (None, FOUND) else listed,

@@ -37,16 +37,14 @@ class LossVerdict:
     fall: float
 
 
-def judge_losses(
-    losses: Sequence[float], *, untrained: float | None = None, held: Sequence[bool] = ()
-) -> LossVerdict:
+def judge_losses(losses: Sequence[float], *, untrained: float | None = None, held: Sequence[bool] = ()) -> LossVerdict:
     """The verdict on `losses`, one for each round or epoch in their order.
 
     "diverged": a loss is not finite, or the last is DIVERGED_TIMES the loss of the beginning or more. "rising": the
     last is LEAST_FALL above that loss, or LEAST_RISE above the best. "falling": the last quarter of the steps lowered
     the loss by LEAST_FALL or more. "settled": none of these. "clipped": settled to look at, but clipping held each of
-    the last quarter of the steps back, so that nobody knows whether the loss has more to lose. "too short": fewer than two losses, and nothing to say by
-    `untrained`.
+    the last quarter of the steps back, so that nobody knows whether the loss has more to lose. "too short": fewer than
+    two losses, and nothing to say by `untrained`.
 
     `untrained` is the loss of a model that was not trained, where that is known (the logarithm of the number of classes
     for a classification): with it, training that is lost within the first step shows too. `held` says of the last

@@ -51,8 +51,8 @@ def course_warning(course: Course, step: str, settings: Mapping[str, Any]) -> st
             )
         case "clipped":
             return (
-                f"NOT CONVERGED: clipping held training back in {_last_steps(course, step)}, so a loss that stays as it "
-                f"is says nothing: {_wider_bounds(settings)}."
+                f"NOT CONVERGED: clipping held training back in {_last_steps(course, step)}, so a loss that stays as "
+                f"it is says nothing: {_wider_bounds(settings)}."
             )
     return None
 

@@ -38,7 +38,8 @@ def describe_convergence(
 ) -> Convergence | None:
     """The convergence of a training with these losses, None where nothing is known of it here.
 
-    `untrained` and `held` as for `judge_losses`; `stopped_early`: a rule ended training before the last step that it was given.
+    `untrained` and `held` as for `judge_losses`; `stopped_early`: a rule ended training before the last step that it
+    was given.
     """
     if not losses and largest_weight is None:
         return None

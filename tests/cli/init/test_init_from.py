@@ -266,6 +266,8 @@ def test_of_one_party_s_table_the_parties_find_the_categories(tmp_path, capsys) 
     assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv")) == 0
     told = capsys.readouterr().out
     assert "to find     categories of kind: by all parties together, who then know each text that" in told
+    assert "write a line min_rows = ... under" in told
+    assert "[columns.kind] of job.toml" in told
     text = (tmp_path / "trial" / "job.toml").read_text()
     assert "kind 1" not in text
     columns = load_job(tmp_path / "trial" / "job.toml").columns
@@ -332,6 +334,50 @@ def test_thousands_are_not_taken_for_fractions(sign, separator, word, tmp_path, 
     assert "numbers     x\n" in told
     assert init(tmp_path / "regression", "--from", table, "--label", "amount") == 2
     assert "between thousands" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("{:_}", {"_": ".", "word": "points"}),
+        ("{:_}", {"_": ",", "word": "commas"}),
+        ("{:_}", {"_": "'", "word": "apostrophes"}),
+        ("{:_}", {"_": "\u00a0", "word": "spaces"}),
+        ("{:_}c50", {"_": ".", "c": ",", "word": "points"}),
+    ],
+)
+@pytest.mark.parametrize("least", [100, 1_000_000])
+def test_thousands_that_no_source_reads_as_numbers_are_named_and_not_called_texts(
+    form, words, least, tmp_path, capsys
+) -> None:
+    """Also where most cells are plain numbers, whose few texts would else count as empty cells."""
+    amounts = [form.format(least + 7_919 * n) if n % 40 == 0 else str(n) for n in range(400)]
+    amounts[-1] = form.format(4_294_967)
+    word = words["word"]
+    for sign, by in words.items():
+        amounts = [amount.replace(sign, by) for amount in amounts] if sign != "word" else amounts
+    table = write_columns(tmp_path / "t.csv", "amount;x;y", [f"{a};{n % 7};{n % 2}" for n, a in enumerate(amounts)])
+    assert init(tmp_path / "job", "--from", table, "--label", "y") == 0
+    told = capsys.readouterr().out
+    assert f"left out    amount: {word} between thousands in t.csv; write numbers without them" in told
+    assert "numbers     x\n" in told
+    assert init(tmp_path / "regression", "--from", table, "--label", "amount") == 2
+    assert f"the labels have {word} between thousands" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_texts_that_only_look_like_grouped_numbers_stay_texts(tmp_path, capsys) -> None:
+    rows = [f"{('192.168.100.200', '10.0.0.1')[n % 2]};{n % 5};{n % 2}" for n in range(60)]
+    table = write_columns(tmp_path / "t.csv", "address;x;y", rows)
+    assert init(tmp_path / "job", "--from", table, "--label", "y") == 0
+    assert "texts       address (2)" in capsys.readouterr().out
+
+
+def test_a_table_that_is_not_there_is_told_by_the_option_that_names_it(tmp_path, capsys) -> None:
+    assert init(tmp_path / "job", "--from", str(tmp_path / "rows.csv"), "--label", "y") == 2
+    told = capsys.readouterr().err
+    assert "check the path after --from" in told
+    assert "site file" not in told
+    assert not (tmp_path / "job").exists()
 
 
 def test_fractions_of_three_digits_are_numbers(tmp_path, capsys) -> None:

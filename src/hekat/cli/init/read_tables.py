@@ -71,6 +71,15 @@ def find_tables(options: argparse.Namespace) -> list[TableFile]:
     ]
 
 
+def _check_is_there(table: TableFile) -> None:
+    """Raise InputError for a file that is not there; of a database, --from may name the variable of its URL."""
+    if table.path.exists() or table.kind == "sql":
+        return
+    raise InputError(
+        f"{table.path} is not there", expected="a table to read", got="no such file", cure="check the path after --from"
+    )
+
+
 def _table_in(kind: str, path: Path, named: str | None) -> str | None:
     """The table of a database or the sheet of an Excel file: the one that is `named`, or a database's only one."""
     if kind != "sql" or named is not None:
@@ -101,6 +110,8 @@ def _refuse_copies(paths: Sequence[Path]) -> None:
 
 def read_tables(tables: Sequence[TableFile]) -> list[TableProfile]:
     """What each table holds. Raises InputError for one that cannot be read."""
+    for table in tables:
+        _check_is_there(table)
     progress = _Progress()
     return [_profile(table, progress) for table in tables]
 

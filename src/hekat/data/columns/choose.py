@@ -13,11 +13,13 @@ from hekat.errors import InputError
 
 @dataclass(frozen=True)
 class ChosenColumns:
-    """Columns of a file by name; features are all that are neither label, ids nor ignored, in the file's order."""
+    """Columns of a file by name; features are all that are neither label, ids nor ignored, in the file's order. `dates`
+    are columns whose dates become days."""
 
     features: tuple[str, ...]
     label: str | None
     ids: tuple[str, ...]
+    dates: tuple[str, ...] = ()
 
 
 def check_names_differ(path: Path | str, names: Sequence[str], *, place: str, empty: str, cure: str) -> None:

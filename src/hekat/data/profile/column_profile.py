@@ -17,7 +17,7 @@ from hekat.data.number_text import shortest_whole
 from hekat.data.profile.cell_kinds import GAP_MARKS, CellKind, read_cell
 from hekat.data.sources.date_texts import date_formats
 from hekat.data.sources.object_columns import kind_of_type
-from hekat.data.thousands import could_be_grouped
+from hekat.data.thousands import could_be_grouped, name_thousands_sign
 
 # Beyond so many different cells a column is no vocabulary, and they are no longer counted.
 MOST_DISTINCT = 10_000
@@ -37,6 +37,8 @@ class ColumnProfile:
         bare: Numbers without either.
         is_grouped: Whether each point or comma of numbers has one to three digits before it and three after it, as
             between thousands, and each number without one has at most three digits.
+        grouped: How many texts are numbers with signs between thousands, such as 1.234.567.
+        signs: What stands between the thousands of these, in words.
         is_padded: Whether a whole number begins with a zero, as codes such as 01234 do.
         low, high: The extremes of numbers; infinite where there are none.
         is_whole: Whether all numbers are whole.
@@ -59,6 +61,8 @@ class ColumnProfile:
     commas: int = 0
     bare: int = 0
     is_grouped: bool = True
+    grouped: int = 0
+    signs: set[str] = field(default_factory=set)
     is_padded: bool = False
     low: float = math.inf
     high: float = -math.inf
@@ -140,6 +144,9 @@ class ColumnProfile:
             self.formats = fitting if self.formats is None else self.formats & fitting
         else:
             self.texts += count
+            if sign := name_thousands_sign(text):
+                self.grouped += count
+                self.signs.add(sign)
             if text in self.odd or len(self.odd) <= _MOST_ODD:
                 self.odd[text] += count
         return cell.kind
@@ -161,6 +168,17 @@ class ColumnProfile:
     def has_thousands(self) -> bool:
         """Whether its points or commas stand between thousands: 1.234 beside 850 is no number below two."""
         return self.is_grouped and self.bare > 0 and self.points + self.commas > 0
+
+    @property
+    def thousands_signs(self) -> str:
+        """What stands between thousands in a column of numbers, in words; "" where nothing does.
+
+        A column of numbers may be one of texts to a reader: 1.234.567 is no number as it is written.
+        """
+        if self.grouped and self.grouped == self.texts and not self.dates:
+            return " and ".join(sorted(self.signs))
+        is_numbers = not self.texts and not self.dates
+        return ("commas" if self.commas else "points") if is_numbers and self.has_thousands else ""
 
     @property
     def filled(self) -> int:
@@ -204,8 +222,9 @@ def merge_columns(parts: Sequence[ColumnProfile]) -> ColumnProfile:
     first cells are taken from the first source that has one."""
     first = parts[0]
     merged = ColumnProfile(first.name)
-    for name in ("rows", "empty", "numbers", "dates", "texts", "points", "commas", "bare"):
+    for name in ("rows", "empty", "numbers", "dates", "texts", "points", "commas", "bare", "grouped"):
         setattr(merged, name, sum(getattr(part, name) for part in parts))
+    merged.signs = set().union(*(part.signs for part in parts))
     merged.low, merged.high = min(part.low for part in parts), max(part.high for part in parts)
     merged.is_whole = all(part.is_whole for part in parts)
     merged.is_grouped = all(part.is_grouped for part in parts)

@@ -95,7 +95,7 @@ def load_csv(
     def choose(names: Sequence[str]) -> ChosenColumns:
         return options.choose(path, names)
 
-    raw = read_date_texts(_read(path, dialect, choose, columns, name, options.dates), options.dates, date_format)
+    raw = _read(path, dialect, choose, columns, name, date_format)
     return encode_columns(raw, columns, sparse=sparse, digest_rows=digest_rows)
 
 
@@ -124,21 +124,22 @@ def _read(
     choose: Callable[[Sequence[str]], ChosenColumns],
     columns: ColumnSpecs,
     name: str,
-    dates: Sequence[str] = (),
+    date_format: str | None = None,
 ) -> RawTable:
-    """The columns that `choose` picks among the header's names; what holds a text beside empty cells is texts."""
-    texts = set(dates)
+    """The columns that `choose` picks among the header's names; what holds a text beside empty cells is texts, and
+    dates are days."""
+    texts: set[str] = set()
     while True:
         with opened_csv(path, dialect) as opened:
             chosen = choose(opened.names)
-            texts |= {feature for feature in chosen.features if _has_categories(columns, feature)}
+            texts |= {feature for feature in chosen.features if _has_categories(columns, feature)}.union(chosen.dates)
             rows = CsvRows(path, dialect, opened.names, chosen, texts)
             rows.add_all(opened.records if opened.unnamed else _add_blocks(rows, opened, path, dialect))
         if not rows.found_texts:
             notes = [say_unnamed(opened.unnamed)] if opened.unnamed else []
             if rows.with_thousands:
                 notes.append(note_on_thousands(rows.with_thousands, dialect.decimal))
-            return replace(rows.finish(name), notes=tuple(notes))
+            return replace(read_date_texts(rows.finish(name), chosen.dates, date_format), notes=tuple(notes))
         # Only texts tell what these columns hold, and numbers are all that was kept of them.
         texts |= rows.found_texts
 

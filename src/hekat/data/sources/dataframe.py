@@ -161,7 +161,7 @@ def load_dataframe(
     named = _series_by_name(frame, name)
     chosen = options.choose(name, tuple(named))
     readings = {
-        one: ColumnReading(f"{name}: column {one!r}", options.missing, one in options.dates) for one in chosen.features
+        one: ColumnReading(f"{name}: column {one!r}", options.missing, one in chosen.dates) for one in chosen.features
     }
     raw = RawTable(
         name=name,
@@ -170,7 +170,7 @@ def load_dataframe(
         labels=None if chosen.label is None else _labels(named[chosen.label], f"{name}: column {chosen.label!r}"),
         ids=_ids({one: named[one] for one in chosen.ids}, name) if chosen.ids else None,
     )
-    raw = read_date_texts(raw, options.dates, options.date_format)
+    raw = read_date_texts(raw, chosen.dates, options.date_format)
     return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
 
 

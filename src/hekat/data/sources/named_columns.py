@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ class NamedColumns:
         id: The column or columns that name rows.
         ignore: Columns that are left out, by name or by a pattern with `*`.
         only: The only columns that are features, by name or by a pattern; None for all. Site files call it `columns`.
-        dates: Columns of dates, which become days since 1970-01-01.
+        dates: Columns of dates, by name or by a pattern, which become days since 1970-01-01.
         date_format: How texts of dates are written, as strptime takes it; None for ISO 8601.
         missing: Texts that count as an empty cell.
 
@@ -67,10 +67,11 @@ class NamedColumns:
             names: The names of all its columns.
 
         Returns:
-            The names of features, label and ids.
+            The names of features, label and ids, and of the columns of dates.
 
         Raises:
             InputError: An option names a column that is not there, or gives one column two parts.
         """
-        fitting_names(source, "dates", self.dates, names)
-        return choose_columns(source, names, label=self.label, id=self.id, ignore=self.ignore, only=self.only)
+        dates = tuple(fitting_names(source, "dates", self.dates, names))
+        chosen = choose_columns(source, names, label=self.label, id=self.id, ignore=self.ignore, only=self.only)
+        return replace(chosen, dates=dates)

@@ -30,7 +30,7 @@ def table_of_rows(
     """The chosen columns of rows with a value for each of `names`, called `name` in errors. Raises InputError."""
     place = {column: number for number, column in enumerate(names)}
     readings = {
-        one: ColumnReading(f"{name}: column {one!r}", options.missing, one in options.dates) for one in chosen.features
+        one: ColumnReading(f"{name}: column {one!r}", options.missing, one in chosen.dates) for one in chosen.features
     }
     parts: dict[str, list[RawColumn]] = {one: [] for one in chosen.features}
     kept: dict[str, list[Any]] = {one: [] for one in (*chosen.ids, *((chosen.label,) if chosen.label else ()))}
@@ -50,7 +50,7 @@ def table_of_rows(
         labels=None if chosen.label is None else _labels(kept[chosen.label], options, chosen.label, name),
         ids=make_ids({one: kept[one] for one in chosen.ids}, name) if chosen.ids else None,
     )
-    return read_date_texts(raw, options.dates, options.date_format)
+    return read_date_texts(raw, chosen.dates, options.date_format)
 
 
 def join_columns(parts: Sequence[RawColumn]) -> RawColumn:

@@ -77,7 +77,7 @@ def load_parquet(
         chosen = options.choose(path, file.schema_arrow.names)
         wanted = [one for one in (*chosen.features, chosen.label, *chosen.ids) if one is not None]
         read = file.read(columns=wanted)
-    reader = _Reader(path, arrow, options.dates)
+    reader = _Reader(path, arrow, chosen.dates)
     name = name or str(path)
     raw = RawTable(
         name=name,
@@ -86,7 +86,7 @@ def load_parquet(
         labels=None if label is None else reader.labels(label, read.column(label)),
         ids=reader.ids(chosen.ids, read, name) if chosen.ids else None,
     )
-    raw = read_date_texts(raw, options.dates, date_format)
+    raw = read_date_texts(raw, chosen.dates, date_format)
     return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
 
 

@@ -114,13 +114,9 @@ def plan_in_tables(column: ColumnProfile, tables: Sequence[TableProfile], least:
         held = table.columns[column.name]
         if plan.is_date and held.dates and table.date_format not in (held.formats or ()):
             return _unclear_dates(column.name, table, held)
-        if plan.kept == "numbers" and not plan.is_date and held.has_thousands:
-            return ColumnPlan(
-                column.name,
-                None,
-                f"{'commas' if held.commas else 'points'} between thousands in {table.name}",
-                "write numbers without them",
-            )
+        if (plan.kept == "numbers" or held.grouped) and not plan.is_date and held.thousands_signs:
+            why = f"{held.thousands_signs} between thousands in {table.name}"
+            return ColumnPlan(column.name, None, why, "write numbers without them")
         if plan.kept == "numbers" and (held.commas if table.dialect.decimal == "." else held.points):
             sign = "commas" if table.dialect.decimal == "." else "points"
             return ColumnPlan(
@@ -202,12 +198,13 @@ def _classes_of(column: ColumnProfile, classes: Sequence[str] | None) -> tuple[s
 def _check_labels_alike(labels: Mapping[str, ColumnProfile]) -> None:
     """Raise InputError where the labels, by the name of their table, are one class in two spellings, or numbers that
     are none: a model would learn to tell spellings apart."""
-    grouped = next((table for table, column in labels.items() if column.has_thousands), None)
+    grouped = next((table for table, column in labels.items() if column.thousands_signs), None)
     if grouped is not None:
+        signs = labels[grouped].thousands_signs
         raise InputError(
-            f"{grouped}: the labels have points or commas between thousands",
+            f"{grouped}: the labels have {signs} between thousands",
             expected="numbers without them",
-            got="numbers such as 1.234 or 1,234 beside whole numbers below 1000",
+            got=f"numbers with {signs} before every three digits",
             cure="write the labels without them",
         )
     texts = {text for column in labels.values() for text in column.counts or ()}
