@@ -266,7 +266,7 @@ def test_of_one_party_s_table_the_parties_find_the_categories(tmp_path, capsys) 
     assert init(tmp_path / "trial", "--from", str(tmp_path / "a.csv")) == 0
     told = capsys.readouterr().out
     assert "to find     categories of kind: by all parties together, who then know each text that" in told
-    assert "write a line min_rows = ... under" in told
+    assert "write min_rows = ... under" in told
     assert "[columns.kind] of job.toml" in told
     text = (tmp_path / "trial" / "job.toml").read_text()
     assert "kind 1" not in text

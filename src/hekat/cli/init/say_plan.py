@@ -23,7 +23,7 @@ def say_plan(plan: TablePlan, *, found: Sequence[str] = ()) -> Iterator[str]:
     if found:
         yield f"to find     categories of {some_of(found)}: by all parties together, who then know each text that"
         place = toml_key("columns", found[0])
-        yield f"            {LEAST_ROWS_OF_FOUND} rows of a table hold; for another number write a line min_rows = ... under"
+        yield f"            {LEAST_ROWS_OF_FOUND} rows of a table hold; for another number write min_rows = ... under"
         yield f"            [{place}] of job.toml"
     for name, tables in plan.missing_at.items():
         yield f"left out    {name}: not in {', '.join(tables)}"
