@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec import dequantise_sums, error_bound_sum, quantise_levels
+from hekat.codec.counters import decode_counter_sums, digit_count, encode_counters
 from hekat.errors import BoundError, InputError, KeyRefusedError, PolicyError
 from hekat.fedml_he.params import Params
 from hekat.scheme.lattice import (
@@ -301,21 +302,16 @@ def _check_form(model: EncryptedModel) -> None:
 
 
 def _digit_count(params: Params) -> int:
-    return -(-params.weight_max.bit_length() // _digit_bits(params))
-
-
-def _digit_bits(params: Params) -> int:
-    return params.lattice_parameters.value_bits - 1
+    return digit_count(params.weight_max, params.lattice_parameters.level)
 
 
 def _weight_digits(params: Params, weight: int) -> LevelVector:
-    bits = _digit_bits(params)
-    digits = [weight >> bits * place & (1 << bits) - 1 for place in range(_digit_count(params))]
-    return np.array(digits, np.int32)
+    return encode_counters([weight], [params.weight_max], params.lattice_parameters.level).astype(np.int32)
 
 
 def _weight_sum(params: Params, digit_sums: npt.NDArray[np.int64], client_count: int) -> int:
-    total = sum(int(digit) << _digit_bits(params) * place for place, digit in enumerate(digit_sums))
+    level = params.lattice_parameters.level
+    (total,) = decode_counter_sums(digit_sums, [params.weight_max], level, client_count)
     if not client_count <= total <= client_count * params.weight_max:
         raise BoundError(
             "the sum of weights is none that clients could have sent",

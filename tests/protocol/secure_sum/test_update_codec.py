@@ -105,6 +105,6 @@ def test_no_plaintext_at_all_of_zero_is_taken_for_a_sum(layout) -> None:
 def test_lanes_are_counted_with_what_travels_beside_the_values() -> None:
     like = {name: np.zeros(shape) for name, shape in SHAPES.items()}
     counters = [Counter("small", 0, 10), Counter("large", 0, 2**40)]
-    # 24 values, the weight in 1 lane of 15 bits, counters in 1 and 3; offset lanes hold 16 bits and count contributors.
-    assert make_codec("balanced", 16, 3).slot_count(like, counters) == 24 + 1 + 1 + 3
-    assert make_codec("offset", 16, 3).slot_count(like, counters) == 24 + 1 + 1 + 1 + 3
+    # 24 values, the weight in 1 lane of 15 bits, counters in 1 and 4; offset lanes hold 16 bits and count contributors.
+    assert make_codec("balanced", 16, 3).slot_count(like, counters) == 24 + 1 + 1 + 4
+    assert make_codec("offset", 16, 3).slot_count(like, counters) == 24 + 1 + 1 + 1 + 4

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hekat.codec import Layout, clip, error_bound_sum
+from hekat.codec.counters import counter_slots, decode_counter_sums, encode_counters
 from hekat.codec.quantise import Rounding
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, scale_by_weight, unflatten
-from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 
@@ -73,7 +73,7 @@ class UpdateCodec:
         """
         sums = self.layout.unpack(plain, self.slot_count(like, counters), addend_count)
         value_count = sum(values.size for values in like.values())
-        totals = decode_counter_sums(sums[value_count:], self._maxima(counters), self.layout.highest)
+        totals = decode_counter_sums(sums[value_count:], self._maxima(counters), self.layout.highest, addend_count)
         weight_sum, *totals = totals
         if self._contributor_maxima:
             _check_contributors(totals.pop(0), addend_count)

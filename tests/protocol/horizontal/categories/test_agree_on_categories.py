@@ -8,18 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hekat.codec.counters import counter_slots, encode_counters
 from hekat.codec.pack import LAYOUTS, make_layout
 from hekat.codec.quantise import level_bound
 from hekat.data.columns.found import MOST_FOUND, most_categories
 from hekat.errors import InputError
 from hekat.protocol.horizontal.categories import category_key, category_table
 from hekat.protocol.horizontal.categories.agree_on_categories import agree_on_categories, table_number_count
-from hekat.protocol.horizontal.categories.category_key import CHUNK_COUNT, Category, encode_category
-from hekat.protocol.horizontal.categories.category_table import CELL_NUMBERS, cell_count, fill_table, read_table
-from hekat.protocol.horizontal.categories.residues import CENTRE, DEVIATION, MOST_NUMBER, NUMBER_BITS, PRIME
+from hekat.protocol.horizontal.categories.category_key import CHUNK_COUNT, PRIME, Category, encode_category
+from hekat.protocol.horizontal.categories.category_table import (
+    CELL_NUMBERS,
+    MOST_NUMBER,
+    NUMBER_BITS,
+    cell_count,
+    fill_table,
+    read_table,
+)
 from hekat.protocol.horizontal.slot_ceiling import slots_of_categories
 from hekat.protocol.secure_sum.aggregation import Aggregate, Alone, SumRequest
-from hekat.protocol.secure_sum.counters import counter_slots, encode_counters
 
 SEED = bytes(range(32))
 COLUMNS = ("job", "town")
@@ -80,10 +86,10 @@ def test_the_sum_does_not_tell_how_many_parties_offer_a_text() -> None:
     """Beyond the remainder, what opens has the mean and spread of three parties' draws, for one offer as for three."""
     text = [Category(0, "nurse")]
     used = [cell * CELL_NUMBERS + number for cell in _used(text, most_categories(1)) for number in range(CELL_NUMBERS)]
+    deviation = 4 * PRIME * np.sqrt(3)
     for offers in ([text, [], []], [text, text, text]):
         draws = np.concatenate([opened(*offers)[used] for _ in range(20)])
-        deviation = DEVIATION * np.sqrt(3)
-        assert abs(draws.mean() - 3 * CENTRE) < 6 * deviation / np.sqrt(draws.size)
+        assert abs(draws.mean() - 3 * 32 * PRIME) < 6 * deviation / np.sqrt(draws.size)
         assert abs(draws.std() / deviation - 1) < 6 / np.sqrt(2 * draws.size)
         # The remainder of the first number of a cell, the sum of the factors, is uniform.
         factors = np.unique([opened(*offers)[used[0]] % PRIME for _ in range(20)])

@@ -126,8 +126,9 @@ def test_yes_or_no_counters_travel_in_narrow_lanes(rehearse, tables_of, settings
         for name in ("a", "b", "c")
     }
     rehearse(settings_of(training=STILL), tables).run()
-    # 81 and 34 exponents of 20 columns, at 600 and more lanes of 3 bits to a 2048-bit key; 19-bit lanes take 16 and 7.
-    assert sizes["1621 counters"] == 3
+    # 81 exponents of 20 columns, and rows, at 200 and more lanes of 10 bits to a 2048-bit key; 34 exponents at 600 and
+    # more of 3 bits; 19-bit lanes take 16 and 7.
+    assert sizes["1621 counters"] == 8
     assert sizes["680 counters"] == 2
 
 

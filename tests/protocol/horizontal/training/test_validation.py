@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hekat.codec.counters import counter_slots, decode_counter_sums, encode_counters, plain_counters
 from hekat.data import Table
 from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import InputError, PartyStoppedError
@@ -19,7 +20,6 @@ from hekat.protocol.horizontal.training.validation import Validation, Validation
 from hekat.protocol.horizontal.training.validation_counts import MAX_LABEL, SUM_UNITS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.aggregation import Alone
-from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters, plain_counters
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -175,9 +175,9 @@ def test_lanes_grow_by_what_is_counted_and_by_nothing_else(rehearse, tables_of, 
     for validation, bins in scores.items():
         rehearsal = rehearse(replace(plain, validation=validation), tables)
         rehearsal.run()
-        # Rows, hits and bins take a lane each; a sum of losses up to 2^60 a row in units of 2^-80 takes ten.
+        # Rows, hits and bins take a lane each; a sum of losses up to 2^60 a row in units of 2^-80 takes sixteen.
         extra = counter_slots([64, 64, 2**60 * SUM_UNITS * 64], level) + bins
-        assert extra == 2 + 10 + bins
+        assert extra == 2 + 16 + bins
         assert rehearsal.packing.lane_count == without.packing.lane_count + extra
     every = rehearse(
         replace(plain, training=replace(plain.training, round_count=2), validation=ValidationSettings(0.2, every=2)),
@@ -313,5 +313,5 @@ def test_sums_of_the_largest_counts_fit_where_nothing_is_encrypted(task, tables_
     sums = [256 * maximum for maximum in maxima]
     assert ints_from_limbs(plain_counters(sums)) == sums
     digits = 256 * encode_counters(maxima, maxima, 32767)
-    assert decode_counter_sums(digits, maxima, 32767) == sums
+    assert decode_counter_sums(digits, maxima, 32767, 256) == sums
     assert max(total.bit_length() for total in sums) == 188

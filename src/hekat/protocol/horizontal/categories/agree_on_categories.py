@@ -8,8 +8,14 @@ from hekat.data.columns.found import Vocabulary, check_vocabulary, is_category, 
 from hekat.data.number_text import order_of_text
 from hekat.errors import InputError
 from hekat.protocol.horizontal.categories.category_key import Category
-from hekat.protocol.horizontal.categories.category_table import CELL_NUMBERS, cell_count, fill_table, read_table
-from hekat.protocol.horizontal.categories.residues import MOST_NUMBER, NUMBER_BITS
+from hekat.protocol.horizontal.categories.category_table import (
+    CELL_NUMBERS,
+    MOST_NUMBER,
+    NUMBER_BITS,
+    cell_count,
+    fill_table,
+    read_table,
+)
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
 
 CATEGORIES_STEP = "categories/table"

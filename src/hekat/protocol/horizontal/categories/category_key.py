@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from hekat.data.columns.found import MOST_TEXT_BYTES
 
+PRIME = 2**24 + 43
 CHUNK_COUNT = 25
-# Three bytes are below the field's prime, whatever they are.
+# Three bytes are below the prime, whatever they are.
 _CHUNK_BYTES = 3
 _CHECK_BYTES = 8
 _DOMAIN = b"hekat/categories/2"

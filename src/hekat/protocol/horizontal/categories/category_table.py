@@ -7,7 +7,8 @@ its other cells, which leaves further cells with one category, until none is lef
 parties as of one, so it does not tell how many they are. A category is lost where R is 0, once in 2^24 times: each
 party looks whether all of its own were found.
 
-Sums are of whole numbers and not of remainders, and open number by number: what is hidden of one is in `residues`.
+Sums are of whole numbers and not of remainders: a party sends numbers that hide all but their remainders
+(`hekat.codec.residues`).
 
 Source: Goodrich and Mitzenmacher, Invertible Bloom Lookup Tables (Allerton 2011), section 2; the factors r stand in
 place of its counts.
@@ -21,18 +22,22 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from hekat.codec.residues import RESIDUE_ROOM, IntArray, hide_residues
 from hekat.errors import InputError
 from hekat.protocol.horizontal.categories.category_key import (
     CHUNK_COUNT,
+    PRIME,
     Category,
     Chunks,
     decode_category,
     encode_category,
     place_category,
 )
-from hekat.protocol.horizontal.categories.residues import PRIME, IntArray, hide_residues
 
 CELL_NUMBERS = 1 + CHUNK_COUNT
+MOST_NUMBER = RESIDUE_ROOM * PRIME - 1
+NUMBER_BITS = 32
+"""Slots of values of so many bits hold a number in one digit: what is hidden in its size must not open in parts."""
 _HASH_COUNT = 5
 # At half of the cells peeling ends early in about one of 10^5 tables that are full, at fewer categories far less often.
 _CELLS_PER_CATEGORY = 2
@@ -44,12 +49,12 @@ def cell_count(most: int) -> int:
 
 
 def fill_table(categories: Iterable[Category], most: int, seed: bytes) -> list[int]:
-    """One party's numbers, CELL_NUMBERS of each cell after the other, each from 0 to `residues.MOST_NUMBER`."""
+    """One party's numbers, CELL_NUMBERS of each cell after the other, each from 0 to MOST_NUMBER."""
     cells = np.zeros((cell_count(most), CELL_NUMBERS), dtype=np.int64)
     for category in categories:
         chunks = encode_category(category, seed)
         _add(cells, chunks, secrets.randbelow(PRIME), _places(chunks, most, seed))
-    return [int(number) for number in hide_residues(cells.ravel())]
+    return [int(number) for number in hide_residues(cells.ravel(), PRIME)]
 
 
 def read_table(sums: Sequence[int], own: Iterable[Category], most: int, seed: bytes) -> list[Category]:

@@ -21,6 +21,7 @@ from hekat.data.columns.moments import largest_magnitudes
 from hekat.data.columns.order_keys import DIGIT_BITS, KEY_BITS, key_of_floats, value_of_key
 from hekat.errors import InputError
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
+from hekat.protocol.horizontal.training.standardise import FLAG_BITS
 from hekat.protocol.secure_sum.aggregation import Aggregation, Alone, Counter, sum_counters
 
 _DIGITS = 1 << DIGIT_BITS
@@ -29,8 +30,8 @@ _MEDIAN_STEPS = tuple(f"fill/median-{number + 1}" for number in range(KEY_BITS /
 _FREQUENT_STEP = "fill/most_frequent"
 # A cell in units of its column's largest power of two, plus one so that none is negative: 0 to 2.
 _MEAN_UNITS = 2**32
-FILL_BITS = 1
-"""Counters of these sums travel in slots of one bit and its carries, as the standardiser's do."""
+_COUNT_BITS = 32
+"""Counts and totals travel in the widest slots: they need one or a few, and several hide what they do not say."""
 MOST_COUNTERS = _DIGITS
 """The most counters of row counts that one of these sums has for a column."""
 
@@ -85,10 +86,7 @@ def _means(
         for number, column in enumerate(columns)
         for exponent in reach
     ]
-    counters += [Counter(f"{column}/count", one.size, weight_max) for column, one in zip(columns, cells, strict=True)]
-    sums = sum_counters(aggregation, _MEAN_STEPS[0], counters, value_bits=FILL_BITS)
-    counts = [sums[f"{column}/count"] for column in columns]
-    _check_counts(table, columns, counts, may_be_empty=may_be_empty)
+    sums = sum_counters(aggregation, _MEAN_STEPS[0], counters, value_bits=FLAG_BITS)
     scales = [
         2.0 ** max((exponent for exponent in reach if sums[f"{column}/{exponent}"] > 0), default=0)
         for column in columns
@@ -97,7 +95,10 @@ def _means(
         Counter(str(column), round(float(np.sum(one / scale + 1.0)) * _MEAN_UNITS), 2 * weight_max * _MEAN_UNITS)
         for column, one, scale in zip(columns, cells, scales, strict=True)
     ]
-    sums = sum_counters(aggregation, _MEAN_STEPS[1], totals, value_bits=FILL_BITS)
+    totals += [Counter(f"{column}/count", one.size, weight_max) for column, one in zip(columns, cells, strict=True)]
+    sums = sum_counters(aggregation, _MEAN_STEPS[1], totals, value_bits=_COUNT_BITS)
+    counts = [sums[f"{column}/count"] for column in columns]
+    _check_counts(table, columns, counts, may_be_empty=may_be_empty)
     means = [
         scale * (sums[str(column)] / (count * _MEAN_UNITS) - 1.0) if count else 0.0
         for column, count, scale in zip(columns, counts, scales, strict=True)
@@ -119,7 +120,7 @@ def _medians(
             begins_so = keys[column][keys[column] >> (shift + DIGIT_BITS) == found[column]]
             digits = np.bincount((begins_so >> shift) & (_DIGITS - 1), minlength=_DIGITS)
             counters += [Counter(f"{column}/{digit}", int(count), weight_max) for digit, count in enumerate(digits)]
-        sums = sum_counters(aggregation, step, counters, value_bits=FILL_BITS)
+        sums = sum_counters(aggregation, step, counters, value_bits=_COUNT_BITS)
         for column in columns:
             counts = [sums[f"{column}/{digit}"] for digit in range(_DIGITS)]
             if number == 0:
@@ -156,7 +157,7 @@ def _most_frequent(
         for block in blocks
         for column in block
     ]
-    sums = sum_counters(aggregation, _FREQUENT_STEP, counters, value_bits=FILL_BITS)
+    sums = sum_counters(aggregation, _FREQUENT_STEP, counters, value_bits=_COUNT_BITS)
     counts = [[sums[str(column)] for column in block] for block in blocks]
     for block, found in zip(blocks, counts, strict=True):
         _check_counts(table, block[:1], [sum(found)], may_be_empty=may_be_empty)

@@ -20,7 +20,7 @@ from hekat.codec.clip import FloatArray
 from hekat.data import Features, is_dense
 from hekat.data.columns.moments import mean_squares
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
-from hekat.protocol.horizontal.training.standardise import FLAG_BITS, exponent_flags, largest_power
+from hekat.protocol.horizontal.training.standardise import FLAG_AND_COUNT_BITS, exponent_flags, largest_power
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, SumRequest, sum_counters
 from hekat.protocol.secure_sum.update_codec import check_total
 
@@ -114,7 +114,7 @@ def sum_curvature(
         roots = np.sqrt(np.concatenate([[1.0], mean_squares(features)]) * (row_count / weight_max))
         own = np.clip(exponents_of(roots), LEAST_EXPONENT, MOST_EXPONENT)
         counters += exponent_flags(own, exponents)
-    sums = sum_counters(aggregation, RANGES_STEP, counters, value_bits=FLAG_BITS)
+    sums = sum_counters(aggregation, RANGES_STEP, counters, value_bits=FLAG_AND_COUNT_BITS)
     check_total("the sum of row counts", sums["rows"], 1, party_count * weight_max)
     if not may or factor is None:
         aggregation.weighted_mean(SumRequest(GRAM_STEP, weight=row_count))

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
+from hekat.codec.counters import IntArray
 from hekat.errors import InputError
-from hekat.protocol.secure_sum.counters import IntArray
 
 PLACE_COUNT = 2**30
 # On each side a quarter of all places lies beyond these log-odds.

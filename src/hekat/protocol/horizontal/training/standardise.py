@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
+from hekat.codec.counters import HIDING_BITS, IntArray
 from hekat.data import Features, is_dense
 from hekat.data.columns.fill_in import fill_in
 from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
@@ -25,16 +26,17 @@ from hekat.model import Model
 from hekat.model.network import DenseModel
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation, Counter, SumRequest, sum_counters
-from hekat.protocol.secure_sum.counters import IntArray
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
 
 STANDARDISE_STEPS = ("standardise/scale", "standardise/mean", "standardise/deviation", "standardise/variance")
 """The sums in their order; the aggregator serves them by these names."""
 
-# Moments are sent once, so they get the widest slots a codec has; parties agree on powers of two by yes or no.
+# Moments are sent once, so they get the widest slots a codec has; parties agree on powers of two by yes or no. Where a
+# count of rows stands beside these, slots are as wide as its digits need to be hidden.
 MOMENT_BITS = 32
 FLAG_BITS = 1
+FLAG_AND_COUNT_BITS = HIDING_BITS
 # Deviations from the mean, in units of the column's largest power of two: none is above 2, and the mean's own
 # rounding hides those below 2^-32.
 LEAST_DEVIATION = -32
@@ -265,7 +267,7 @@ def _agree_on_ranges(aggregation: Aggregation, blocks: Sequence[Features], weigh
         *exponent_flags(largest, exponents),
         Counter("rows", blocks[0].shape[0], maximum=weight_max),
     ]
-    sums = sum_counters(aggregation, "standardise/scale", counters, value_bits=FLAG_BITS)
+    sums = sum_counters(aggregation, "standardise/scale", counters, value_bits=FLAG_AND_COUNT_BITS)
     party_count = sum(sums[f"0/{exponent}"] for exponent in exponents)
     check_total("the sum of row counts", sums["rows"], max(1, party_count), party_count * weight_max)
     return _Ranges(largest_power(sums, largest.size, exponents), sums["rows"], party_count)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hekat.codec.counters import IntArray
 from hekat.data import Table, fold_rows, hold_out_rows
 from hekat.model import Model
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -34,7 +35,6 @@ from hekat.protocol.horizontal.training.validation_counts import (
     score_metrics,
 )
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
-from hekat.protocol.secure_sum.counters import IntArray
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.stopwatch import Stopwatch
 

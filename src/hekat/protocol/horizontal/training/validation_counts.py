@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
+from hekat.codec.counters import IntArray
 from hekat.errors import DivergedError, InputError
 from hekat.model import Model
 from hekat.protocol.horizontal.settings import MAX_LOSS
 from hekat.protocol.horizontal.training.score_bins import binned_auc, count_in_bins, places_of
 from hekat.protocol.secure_sum.aggregation import Counter
-from hekat.protocol.secure_sum.counters import IntArray
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 SUM_UNITS = 2**80

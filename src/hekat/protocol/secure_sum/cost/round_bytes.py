@@ -14,11 +14,11 @@ import numpy as np
 
 from hekat.channel.sealed_size import sealed_bytes
 from hekat.codec import Layout, make_layout
+from hekat.codec.counters import plain_counters
 from hekat.protocol.secure_sum.agreement.messages import ClipMessage, RangeMessage, RoundAgreedMessage, RoundEndMessage
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_layout
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
-from hekat.protocol.secure_sum.counters import plain_counters
 from hekat.protocol.secure_sum.masked.cost import masked_messages, masked_packing
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage

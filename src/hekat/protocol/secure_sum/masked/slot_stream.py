@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from hekat.codec import Rounding, error_bound_sum, level_bound
 from hekat.codec.clip import FloatArray
+from hekat.codec.counters import counter_slots, decode_counter_sums, encode_counters
 from hekat.codec.levels import dequantise_sums, quantise_levels
 from hekat.engine.ring.interface import LevelArray, SumArray
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter
-from hekat.protocol.secure_sum.counters import counter_slots, decode_counter_sums, encode_counters
 from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, StreamedTensor, Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
 
@@ -172,7 +172,7 @@ class SumReader:
 
     def _decode_head(self) -> list[int]:
         stream = self._stream
-        totals = decode_counter_sums(self._head, stream.maxima, stream.level)
+        totals = decode_counter_sums(self._head, stream.maxima, stream.level, self._addend_count)
         check_total("the sum of row counts", totals[0], self._addend_count, self._addend_count * stream.weight_max)
         for counter, total in zip(stream.counters, totals[1:], strict=True):
             check_total(f"the sum of counter {counter.name!r}", total, 0, self._addend_count * counter.maximum)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hekat.codec.counters import plain_counters
 from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.counters import plain_counters
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.plain.blocks import BlockSums
 from hekat.protocol.secure_sum.plain.message_checks import check_plain_update

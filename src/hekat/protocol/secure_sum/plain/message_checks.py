@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hekat.codec.counters import PLAIN_COUNTER_LIMBS
 from hekat.errors import InputError
 from hekat.protocol.secure_sum.agreement.message_checks import refuse_answer, refuse_size
-from hekat.protocol.secure_sum.counters import PLAIN_COUNTER_LIMBS
 from hekat.protocol.secure_sum.plain.blocks import block_count_of
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 

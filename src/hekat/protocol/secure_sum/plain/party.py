@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from hekat.codec.counters import plain_counters
 from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, flatten, unflatten
-from hekat.protocol.secure_sum.counters import plain_counters
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
 from hekat.protocol.secure_sum.party_side import PartySide
 from hekat.protocol.secure_sum.plain.blocks import layout_of

@@ -1,0 +1,125 @@
+"""Non-negative integers (weights, counts, losses) spread over slots as digits, so that sums stay exact.
+
+The sum of each digit opens by itself. Where a counter takes several, their sums would tell more than the counter's:
+how much was carried, of slots of one bit how many contributors have each single bit set. So all digits but the last of
+such a counter are drawn at random from the numbers that leave its value possible (`residues`), the first one in the
+class of the value mod the base, each further one in the class of what is left. What opens then follows from the sum of
+the counter alone: given the sums of the lower digits, a digit's sum depends on the sum of what is left, which these and
+the counter's sum determine. This needs slots of 0 to 127 at least; narrower ones open their digits as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.codec.residues import RESIDUE_ROOM, hide_residues
+from hekat.engine.limbs import LimbArray, limbs_from_ints
+from hekat.errors import BoundError
+
+IntArray = npt.NDArray[np.int64]
+
+# The largest, of 256 parties with 2^40 rows each, is validation's sum of losses or of squared labels: 188 bits.
+PLAIN_COUNTER_LIMBS = 4
+HIDING_BITS = 8
+"""Bits of the narrowest values, of either sign, in whose slots digits hide what they do not say."""
+
+
+@dataclass(frozen=True)
+class _Digits:
+    """Base of the digits, and what is added to the rest after each digit so that it stays non-negative."""
+
+    base: int
+    carry: int
+
+    @property
+    def are_hidden(self) -> bool:
+        return self.carry > 0
+
+    def following(self, rest: int) -> int:
+        """The largest rest after a digit of `rest` at most."""
+        return rest // self.base + self.carry
+
+
+def _digits_in(highest: int) -> _Digits:
+    """How slots of 0 to `highest` hold digits."""
+    room = (highest + 1) // RESIDUE_ROOM
+    if room < 2:
+        return _Digits(highest + 1, 0)
+    return _Digits(1 << (room.bit_length() - 1), RESIDUE_ROOM - 1)
+
+
+def digit_count(maximum: int, highest: int) -> int:
+    """Digits that hold every integer in [0, maximum], where a slot holds 0 to `highest`."""
+    count = 1
+    while maximum > highest:
+        count, maximum = count + 1, _digits_in(highest).following(maximum)
+    return count
+
+
+def encode_counters(values: Sequence[int], maxima: Sequence[int], highest: int) -> IntArray:
+    """The counters' digits one after the other, least significant first, each in [0, highest]; random where hidden.
+
+    Raises BoundError where a counter is outside [0, maximum]; it does not print the value.
+    """
+    _check_ranges(values, maxima)
+    digits = _digits_in(highest)
+    counts = [digit_count(maximum, highest) for maximum in maxima]
+    starts = list(accumulate(counts, initial=0))
+    encoded = np.zeros(starts.pop(), dtype=np.int64)
+    pending = list(zip(starts, counts, values, strict=True))
+    while pending:
+        last = [(start, rest) for start, count, rest in pending if count == 1]
+        if last:
+            places, rests = zip(*last, strict=True)
+            encoded[list(places)] = rests
+        pending = [one for one in pending if one[1] > 1]
+        drawn = np.array([rest % digits.base for _, _, rest in pending], dtype=np.int64)
+        if digits.are_hidden:
+            drawn = hide_residues(drawn, digits.base)
+        following = []
+        for (start, count, rest), digit in zip(pending, drawn.tolist(), strict=True):
+            encoded[start] = digit
+            following.append((start + 1, count - 1, (rest - digit) // digits.base + digits.carry))
+        pending = following
+    return encoded
+
+
+def decode_counter_sums(digit_sums: IntArray, maxima: Sequence[int], highest: int, contributor_count: int) -> list[int]:
+    """The sums of so many contributors' counters from the sums of their digits; exact however large these grew."""
+    digits = _digits_in(highest)
+    sums: list[int] = []
+    start = 0
+    for maximum in maxima:
+        width = digit_count(maximum, highest)
+        rest = 0
+        for digit in reversed(digit_sums[start : start + width].tolist()):
+            rest = rest * digits.base + digit - contributor_count * digits.carry
+        sums.append(rest + contributor_count * digits.carry)
+        start += width
+    return sums
+
+
+def counter_slots(maxima: Sequence[int], highest: int) -> int:
+    """Slots that the counters take together."""
+    return sum(digit_count(maximum, highest) for maximum in maxima)
+
+
+def plain_counters(values: Sequence[int]) -> LimbArray:
+    """Counters as they travel unencrypted: limbs, shape (count, PLAIN_COUNTER_LIMBS)."""
+    return limbs_from_ints(values, PLAIN_COUNTER_LIMBS)
+
+
+def _check_ranges(values: Sequence[int], maxima: Sequence[int]) -> None:
+    for index, (value, maximum) in enumerate(zip(values, maxima, strict=True)):
+        if not 0 <= value <= maximum:
+            raise BoundError(
+                f"counter {index} is outside its public range",
+                expected=f"0 to {maximum}",
+                got="a value outside",
+                cure="raise the job's bound (weight_max for row counts)",
+            )
