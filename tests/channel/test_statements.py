@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hekat.channel import PartyKey, sealed_message, session
-from hekat.channel.sealing import PROTOCOL_PURPOSE
+from hekat.channel.statements import PROTOCOL_PURPOSE
 from hekat.errors import InputError, SealError
 from hekat.ledger import ledger
 
@@ -67,7 +67,7 @@ OWN_PURPOSES = [
 
 
 def test_the_purposes_that_the_channel_and_the_ledger_sign_for_are_known() -> None:
-    assert len(OWN_PURPOSES) == 4
+    assert len(OWN_PURPOSES) == 5
     assert all(isinstance(purpose, str) for purpose in OWN_PURPOSES)
 
 

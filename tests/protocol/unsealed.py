@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from hekat.channel import InProcessHub, SealedChannel, sealing
-from hekat.channel.pair_key import KEY_BYTES, PairKey
+from hekat.channel.pair_key import KEY_BYTES, PairKey, PairKeys
 from hekat.channel.sealed_message import SealedHeader, parse_frame
 from hekat.ledger import Ledger, recorded_channel
 from hekat.ledger.entry import FieldRecord
@@ -53,12 +53,15 @@ def take_frame(data: bytes) -> Any:
     return data if isinstance(data, PlainFrame) else parse_frame(data)
 
 
-def agree_at_once(channel: Any, timeout_s: float | None, before_confirmed: Callable[[], None]) -> Any:
+def agree_at_once(
+    channel: Any, timeout_s: float | None, before_confirmed: Callable[[], None], pairs_later: bool
+) -> Any:
     """The session that all ends of a hub have, with a fresh id; its keys seal nothing."""
     with drawing:
         session_id = session_ids.setdefault(channel._channel._hub, os.urandom(sealing.DIGEST_BYTES))
     pair_keys = {name: PairKey(bytes(KEY_BYTES)) for name in channel.parties if name != channel.party}
-    session = sealing._Session(session_id, pair_keys, pair_keys)
+    session = PairKeys(session_id, channel.party, channel._key, {}, None, {})
+    session.sending = session.receiving = pair_keys
     channel._say_before(session, before_confirmed)
     return session
 

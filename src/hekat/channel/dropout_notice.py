@@ -6,9 +6,11 @@ up on another one, or that it left, and why.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hekat.channel.party_key import PartyKey, PartyPublicKey
+from hekat.errors import PartyLostError, PartyStoppedError, SealError
 
 _PURPOSE = "hekat/dropout-notice/2"
 FINISHED_REASON = "finished"
@@ -55,3 +57,41 @@ def sign_dropout(
     """The notice that `by` signs with its key."""
     unsigned = DropoutNotice(by, party, reason, b"", step, saved, lost)
     return replace(unsigned, signature=key.sign(_PURPOSE, *unsigned._fields(session_id)))
+
+
+def check_dropout(
+    error: PartyLostError | PartyStoppedError, session_id: bytes, told: str, keys: Mapping[str, PartyPublicKey]
+) -> None:
+    """Raise SealError where `error`, which party `told` was told, is somebody's word that this one did not sign.
+
+    `keys` are of all parties, `told` among them. Silence needs no signature: it is nobody's word, and no more than
+    dropping messages can bring about.
+    """
+    notice = error.notice
+    if notice is None and not error.expelled_by:
+        return
+    signer = error.expelled_by or error.party
+    lost = told if isinstance(error, PartyStoppedError) and error.expelled_by else error.party
+    holds = (
+        isinstance(notice, DropoutNotice)
+        and signer in keys
+        and notice.by == signer
+        and notice.party == lost
+        and notice.reason == error.told_reason
+        and notice.reason in error.what
+        and (bool(error.expelled_by) or _tells_as_signed(error, notice))
+        and notice.holds(session_id, keys[signer])
+    )
+    if not holds:
+        raise SealError(
+            f"somebody says in the name of {signer!r} that a party is lost",
+            expected=f"{signer!r}'s signature over which party is lost and why, of this session",
+            got="one that does not hold, or none",
+            cure="the relay made it up: begin again over another channel",
+        ) from error
+
+
+def _tells_as_signed(error: PartyLostError | PartyStoppedError, notice: DropoutNotice) -> bool:
+    """Whether a party's own word is told with the step and with what was saved as that party signed them."""
+    saved = error.saved if isinstance(error, PartyStoppedError) else notice.saved
+    return (error.step, saved) == (notice.step, notice.saved)

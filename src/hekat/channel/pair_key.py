@@ -1,8 +1,9 @@
 """The key of one direction between two roles: drawn once a session, sealed to the receiver, moved on by each message.
 
-Every message has a key of its own, derived from the pair's under 32 fresh random bytes that travel in its header: so no
-nonce of AES-GCM meets one key twice, whatever a sender's counters do. After each message both ends replace the pair's
-key by a hash of it: a party that reads the key later cannot open what was sealed before.
+A session draws them for all pairs as it opens, or for each direction before its first message. Every message has a key
+of its own, derived from the pair's under 32 fresh random bytes that travel in its header: so no nonce of AES-GCM meets
+one key twice, whatever a sender's counters do. After each message both ends replace the pair's key by a hash of it: a
+party that reads the key later cannot open what was sealed before.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 from typing import NoReturn
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from hekat.channel.canonical import encode_fields
+from hekat.channel.party_key import PartyKey, PartyPublicKey
+from hekat.channel.session import check_pair, confirm_pair
 from hekat.channel.session_key import SessionKey, SessionPublicKey
 from hekat.errors import SealError
 
@@ -104,6 +108,67 @@ class PairKey:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a PairKey is not copied or pickled: it lives for one session")
+
+
+class PairKeys:
+    """What one role seals to its peers with, and opens of them, in one session.
+
+    `key` signs what this role gives, `pinned` are its peers' keys; `own` opens what peers give, and `peers` are their
+    session keys. `own` and `peers` are dropped by `end`, after which no pair begins. Until then whoever reads `own`
+    opens the pair keys that this role took before.
+    """
+
+    def __init__(
+        self,
+        session_id: bytes,
+        party: str,
+        key: PartyKey,
+        pinned: Mapping[str, PartyPublicKey],
+        own: SessionKey | None,
+        peers: Mapping[str, SessionPublicKey],
+    ) -> None:
+        self.session_id = session_id
+        self.sending: dict[str, PairKey] = {}
+        self.receiving: dict[str, PairKey] = {}
+        self._party, self._key, self._pinned = party, key, pinned
+        self._own = own
+        self._peers = dict(peers)
+
+    def give(self, to: str) -> bytes:
+        """Draw the key of messages to `to`; what it is told, sealed and signed. Raises SealError after `end`."""
+        self._session_key(to)
+        pair_key = PairKey.generate()
+        sealed = pair_key.seal_to(self._peers[to], self.session_id, self._party, to)
+        self.sending[to] = pair_key
+        return confirm_pair(self._key, self.session_id, self._party, to, sealed)
+
+    def take(self, sender: str, data: bytes) -> None:
+        """Read what `sender` gives. Raises SealError where it is not signed by it or does not open, and after `end`."""
+        own = self._session_key(sender)
+        sealed = check_pair(data, self.session_id, sender, self._party, self._pinned[sender])
+        self.receiving[sender] = PairKey.open_from(sealed, own, self.session_id, sender, self._party)
+
+    def end(self) -> None:
+        """From now on no pair begins."""
+        self._own = None
+        self._peers = {}
+
+    def wipe(self) -> None:
+        """Write zeros over the keys."""
+        self.end()
+        for pair_key in (*self.sending.values(), *self.receiving.values()):
+            pair_key.wipe()
+
+    def _session_key(self, peer: str) -> SessionKey:
+        """The role's session key. Raises SealError after `end`: whoever has no key with `peer` by then gets none."""
+        if self._own is None:
+            raise SealError(
+                f"no pair key between {self._party!r} and {peer!r}",
+                expected="messages between roles that met as the session began",
+                got="a first one",
+                cure="the two roles disagree about who talks with whom: run one release and one job everywhere",
+            )
+        return self._own
 
 
 def _pair_info(session_id: bytes, sender: str, receiver: str) -> bytes:

@@ -6,15 +6,14 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
-from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, FINISHED_REASON, DropoutNotice, sign_dropout
+from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, FINISHED_REASON, DropoutNotice, check_dropout, sign_dropout
 from hekat.channel.message_place import MessagePlace, check_place, describe_message
-from hekat.channel.pair_key import SALT_BYTES, PairKey
+from hekat.channel.pair_key import SALT_BYTES, PairKeys
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.channel.sealed_message import (
     CHUNK_BYTES,
@@ -28,47 +27,35 @@ from hekat.channel.session import (
     DIGEST_BYTES,
     Hello,
     altered_error,
-    check_confirmation,
+    check_confirmed_to_all,
     check_jobs_agree,
     check_pinned,
     check_signer,
-    confirm_session,
+    confirm_to_all,
     make_hello,
+    no_key_error,
     read_hello,
     session_id_of,
 )
 from hekat.channel.session_key import SessionKey, read_session_key
-from hekat.channel.statements import Statements, find_unsigned
+from hekat.channel.statements import Statements, find_unsigned, protocol_purpose
 from hekat.channel.traffic import Traffic, group_of, group_over_rounds
 from hekat.channel.unread import UnreadSteps
-from hekat.errors import ChannelError, HekatError, InputError, PartyLostError, PartyStoppedError, SealError
+from hekat.errors import (
+    ChannelError,
+    ChannelTimeoutError,
+    HekatError,
+    InputError,
+    PartyLostError,
+    PartyStoppedError,
+    SealError,
+)
 
 HELLO_STEP = "hekat/hello"
 CONFIRM_STEP = "hekat/session-confirmed"
-# Before every purpose that a protocol names: what it signs is never taken for a hello, a message or a ledger.
-PROTOCOL_PURPOSE = "hekat/protocol-statement/1: "
+PAIR_STEP = "hekat/pair-key"
 # What was sent before a message that is here is here as well: nobody waits for it.
 _AT_ONCE_S = 1e-9
-
-
-Measure = Callable[[str], AbstractContextManager[None]]
-
-
-def not_measured(step: str) -> AbstractContextManager[None]:
-    """Measures nothing."""
-    return nullcontext()
-
-
-@dataclass(frozen=True)
-class _Session:
-    session_id: bytes
-    sending: Mapping[str, PairKey]
-    receiving: dict[str, PairKey]
-
-    def wipe(self) -> None:
-        """Write zeros over the keys."""
-        for pair_key in (*self.sending.values(), *self.receiving.values()):
-            pair_key.wipe()
 
 
 class SealedChannel:
@@ -93,7 +80,7 @@ class SealedChannel:
         protocol: str,
         job_digest: bytes,
         chunk_bytes: int = CHUNK_BYTES,
-        measure: Measure = not_measured,
+        measure: Callable[[str], AbstractContextManager[None]] = lambda step: nullcontext(),
         counts_rounds: bool = True,
     ) -> None:
         """`measure("send")` is entered around sealing and `measure("open")` around opening, never around a wait.
@@ -118,7 +105,7 @@ class SealedChannel:
         self._protocol = protocol
         self._job_digest = job_digest
         self._chunk_bytes = chunk_bytes
-        self._session: _Session | None = None
+        self._session: PairKeys | None = None
         self._next_sent = dict.fromkeys(self._others, 0)
         self._next_received = dict.fromkeys(self._others, 0)
         self._unread = {name: UnreadSteps(name) for name in self._others}
@@ -147,18 +134,12 @@ class SealedChannel:
         """SHA-256 of the job; a session opens only where all parties have the same."""
         return self._job_digest
 
-    @property
-    def bytes_sent(self) -> int:
-        """Sealed bytes handed to the channel below so far, hellos included."""
-        return sum(traffic.sent_bytes for traffic in self.traffic.values())
-
-    @property
-    def bytes_received(self) -> int:
-        """Sealed bytes taken from the channel below so far, hellos included."""
-        return sum(traffic.received_bytes for traffic in self.traffic.values())
-
     def open_session(
-        self, *, timeout_s: float | None = None, before_confirmed: Callable[[], None] = lambda: None
+        self,
+        *,
+        timeout_s: float | None = None,
+        before_confirmed: Callable[[], None] = lambda: None,
+        pairs_later: bool = False,
     ) -> bytes:
         """Meet all other parties and agree on a fresh session; its 32-byte id.
 
@@ -167,6 +148,9 @@ class SealedChannel:
         3. The session id is SHA-256 over the job digest and every party's nonce.
         4. Every party draws a key for its messages to every other, seals it to that one's sealing key, and signs it
            with the id: a hello replayed or replaced on the way is found here. Sealing keys are dropped then.
+
+        With `pairs_later`, at all parties or at none, 4. is one signature over the id, the same for all. The key of a
+        direction is drawn, sealed and signed before its first message, and sealing keys stay until `settle_pairs`.
 
         `before_confirmed` may `send`: its messages leave before the others have confirmed, and hold only what is worth
         nothing outside this session. A peer whose hello was replayed cannot open them, and then no session opens.
@@ -178,12 +162,27 @@ class SealedChannel:
         if self._session is not None:
             raise SealError("the session is open already", expected="one open_session for each channel")
         try:
-            self._session = self._agree_on_session(timeout_s, before_confirmed)
+            self._session = self._agree_on_session(timeout_s, before_confirmed, pairs_later)
         except PartyLostError as error:
             raise PartyStoppedError(
                 f"the session cannot be opened without all parties: {error.what}", party=error.party, step=error.step
             ) from error
         return self._session.session_id
+
+    def settle_pairs(self, peers: Iterable[str], *, timeout_s: float | None = None) -> None:
+        """Give keys to all `peers` and take theirs, where there are none yet, and drop the sealing key of this session.
+
+        From now on this party talks with nobody else, and whoever reads its memory opens nothing that came before. All
+        parties settle, and each names those that name it. Where all pairs began as the session opened, nothing is left
+        to do. `timeout_s` is for each key. Raises as `send` and `receive`.
+        """
+        session, names = self._opened(), tuple(peers)
+        for name in names:
+            check_peer(name, self.party, self.parties)
+            self._give_key(session, name, timeout_s)
+        for name in names:
+            self._take_key(session, name, timeout_s)
+        session.end()
 
     def close(self) -> None:
         """Write zeros over the session's keys: what was sealed in it cannot be opened again, by anybody.
@@ -222,6 +221,7 @@ class SealedChannel:
         check_step(step)
         check_payload(payload)
         session = self._opened()
+        self._give_key(session, to, timeout_s)
         header = SealedHeader(
             session_id=session.session_id,
             run_id=self._run_id,
@@ -272,7 +272,7 @@ class SealedChannel:
         check_step(step)
         self._unread[sender].allow(step, take, at_most)
 
-    def _catch_up_with(self, frame: SealedFrame, session: _Session, sender: str) -> None:
+    def _catch_up_with(self, frame: SealedFrame, session: PairKeys, sender: str) -> None:
         """Read past what `sender` sent before `frame`, as far as it may stay unread and is here."""
         awaited = self._step
         try:
@@ -283,7 +283,7 @@ class SealedChannel:
             # What is read past is no step of this party: its own word, should it fail, names the one that it is in.
             self._step = awaited
 
-    def _read_past(self, session: _Session, sender: str, step: str) -> bool:
+    def _read_past(self, session: PairKeys, sender: str, step: str) -> bool:
         """Whether a message of `sender` in `step` was here, and the next one."""
         unread = self._unread[sender]
         try:
@@ -302,15 +302,19 @@ class SealedChannel:
             raise altered_error(what)
         return frame
 
-    def _is_ahead(self, frame: SealedFrame, session: _Session, sender: str) -> bool:
+    def _is_ahead(self, frame: SealedFrame, session: PairKeys, sender: str) -> bool:
         header = frame.header
         return header.session_id == session.session_id and header.sequence > self._next_received[sender]
 
-    def _open_frame(self, frame: SealedFrame, session: _Session, sender: str, step: str) -> bytes:
+    def _open_frame(self, frame: SealedFrame, session: PairKeys, sender: str, step: str) -> bytes:
         here = MessagePlace(
             session.session_id, self._run_id, self._protocol, step, self._next_received[sender], sender, self.party
         )
         check_place(frame.header, here)
+        try:
+            self._take_key(session, sender, _AT_ONCE_S)
+        except ChannelTimeoutError as error:
+            raise no_key_error(describe_message(sender, step)) from error
         payload = frame.open(session.receiving[sender])
         session.receiving[sender].advance()
         self._next_received[sender] += 1
@@ -339,7 +343,7 @@ class SealedChannel:
         What one purpose signs holds for no other one, nor for anything the channel itself signs. Long data is given
         by its digest. Raises SealError while no session is open, InputError for a malformed purpose or field.
         """
-        return self._key.sign(_protocol_purpose(purpose), *self._bound_to_session(fields))
+        return self._key.sign(protocol_purpose(purpose), *self._bound_to_session(fields))
 
     def verify(self, party: str, signature: bytes, purpose: str, *fields: bytes) -> bool:
         """Whether `party` (any one, this one too) made `signature` by `sign` in this session, of exactly these.
@@ -350,7 +354,7 @@ class SealedChannel:
             check_peer(party, self.party, self.parties)
         check_payload(signature)
         signer = self._key.public if party == self.party else self._pinned[party]
-        return signer.verify(signature, _protocol_purpose(purpose), *self._bound_to_session(fields))
+        return signer.verify(signature, protocol_purpose(purpose), *self._bound_to_session(fields))
 
     def find_unsigned(self, purpose: str, statements: Statements) -> str | None:
         """The first party whose signature over its statement does not hold, as `verify`; None where all do.
@@ -362,7 +366,7 @@ class SealedChannel:
                 check_peer(party, self.party, self.parties)
             check_payload(signature)
         signers = tuple(self._key.public if party == self.party else self._pinned[party] for party, _, _ in statements)
-        return find_unsigned(_protocol_purpose(purpose), self._opened().session_id, statements, signers)
+        return find_unsigned(protocol_purpose(purpose), self._opened().session_id, statements, signers)
 
     def __repr__(self) -> str:
         state = "open" if self._session is not None else "no session"
@@ -372,7 +376,7 @@ class SealedChannel:
     def _others(self) -> list[str]:
         return [name for name in self.parties if name != self.party]
 
-    def _opened(self) -> _Session:
+    def _opened(self) -> PairKeys:
         if self._session is None:
             raise SealError("no session is open", expected="open_session() before, close() after all messages")
         return self._session
@@ -382,30 +386,57 @@ class SealedChannel:
             check_payload(field)
         return [self._opened().session_id, *fields]
 
-    def _agree_on_session(self, timeout_s: float | None, before_confirmed: Callable[[], None]) -> _Session:
-        session_key = SessionKey()
-        mine = make_hello(self._key, self.party, self._run_id, self._protocol, self._job_digest, session_key.public)
+    def _agree_on_session(
+        self, timeout_s: float | None, before_confirmed: Callable[[], None], pairs_later: bool
+    ) -> PairKeys:
+        own = SessionKey()
+        mine = make_hello(self._key, self.party, self._run_id, self._protocol, self._job_digest, own.public)
         hellos = self._exchange_hellos(mine, timeout_s)
         check_jobs_agree(mine, hellos.values())
         session_id = session_id_of([mine, *hellos.values()])
         peers = {name: read_session_key(hello.session_key) for name, hello in hellos.items()}
-        session = _Session(session_id, {name: PairKey.generate() for name in self._others}, {})
+        session = PairKeys(session_id, self.party, self._key, self._pinned, own, peers)
         try:
-            for name, pair_key in session.sending.items():
-                sealed_key = pair_key.seal_to(peers[name], session_id, self.party, name)
-                confirmation = confirm_session(self._key, session_id, self.party, name, sealed_key)
-                self._send_counted(name, CONFIRM_STEP, confirmation)
+            to_all = confirm_to_all(self._key, session_id, self.party) if pairs_later else b""
+            for name in self._others:
+                self._send_counted(name, CONFIRM_STEP, to_all or session.give(name))
             self._say_before(session, before_confirmed)
             for name in self._others:
                 data = self._receive_counted(name, CONFIRM_STEP, timeout_s)
-                sealed_key = check_confirmation(data, session_id, name, self.party, self._pinned[name])
-                session.receiving[name] = PairKey.open_from(sealed_key, session_key, session_id, name, self.party)
+                if pairs_later:
+                    check_confirmed_to_all(data, session_id, name, self._pinned[name])
+                else:
+                    session.take(name, data)
+            if not pairs_later:
+                session.end()
         except BaseException:
             session.wipe()
             raise
         return session
 
-    def _say_before(self, session: _Session, before_confirmed: Callable[[], None]) -> None:
+    def _give_key(self, session: PairKeys, to: str, timeout_s: float | None) -> None:
+        """See that `to` has the key of what is sent to it, before that."""
+        if to not in session.sending:
+            with self._measure("send"):
+                data = session.give(to)
+            try:
+                self._send_counted(to, PAIR_STEP, data, timeout_s)
+            except ChannelError:
+                session.sending.pop(to).wipe()
+                raise
+
+    def _take_key(self, session: PairKeys, sender: str, timeout_s: float | None) -> None:
+        """See that there is the key of what `sender` sends."""
+        if sender not in session.receiving:
+            awaited = self._step
+            try:
+                data = self._receive_counted(sender, PAIR_STEP, timeout_s)
+            finally:
+                self._step = awaited
+            with self._measure("open"):
+                session.take(sender, data)
+
+    def _say_before(self, session: PairKeys, before_confirmed: Callable[[], None]) -> None:
         self._session = session
         try:
             before_confirmed()
@@ -434,41 +465,12 @@ class SealedChannel:
             if self._session is None:
                 error.notice = None
             else:
-                self._check_dropout(error, self._session.session_id)
+                check_dropout(
+                    error, self._session.session_id, self.party, {**self._pinned, self.party: self._key.public}
+                )
             if isinstance(error, PartyLostError):
                 self._lost[error.party] = None
             raise
-
-    def _check_dropout(self, error: PartyLostError | PartyStoppedError, session_id: bytes) -> None:
-        notice = error.notice
-        if notice is None and not error.expelled_by:
-            return  # as silence: nobody's word, and no more than dropping messages can bring about
-        signer = error.expelled_by or error.party
-        keys = {**self._pinned, self.party: self._key.public}
-        holds = (
-            isinstance(notice, DropoutNotice)
-            and signer in keys
-            and notice.by == signer
-            and notice.party
-            == (self.party if isinstance(error, PartyStoppedError) and error.expelled_by else error.party)
-            and notice.reason == error.told_reason
-            and notice.reason in error.what
-            and (bool(error.expelled_by) or self._tells_as_signed(error, notice))
-            and notice.holds(session_id, keys[signer])
-        )
-        if not holds:
-            raise SealError(
-                f"somebody says in the name of {signer!r} that a party is lost",
-                expected=f"{signer!r}'s signature over which party is lost and why, of this session",
-                got="one that does not hold, or none",
-                cure="the relay made it up: begin again over another channel",
-            ) from error
-
-    @staticmethod
-    def _tells_as_signed(error: PartyLostError | PartyStoppedError, notice: DropoutNotice) -> bool:
-        """Whether a party's own word is told with the step and with what was saved as that party signed them."""
-        saved = error.saved if isinstance(error, PartyStoppedError) else notice.saved
-        return (error.step, saved) == (notice.step, notice.saved)
 
     def _send_counted(self, to: str, step: str, data: bytes, timeout_s: float | None = None) -> None:
         self._step = step
@@ -492,8 +494,3 @@ class SealedChannel:
         traffic.received_count += 1
         traffic.received_bytes += len(data)
         return data
-
-
-def _protocol_purpose(purpose: str) -> str:
-    check_name(purpose, "purpose")
-    return PROTOCOL_PURPOSE + purpose

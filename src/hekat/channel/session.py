@@ -15,9 +15,12 @@ from hekat.errors import SealError
 DIGEST_BYTES = 32
 NONCE_BYTES = 32
 
-_MAGIC = b"hekat/hello/2"
-_HELLO_PURPOSE = "hekat/hello/2"
-_CONFIRM_PURPOSE = "hekat/session-confirmed/2"
+_VERSION = b"3"
+_FAMILY = b"hekat/hello/"
+_MAGIC = _FAMILY + _VERSION
+_HELLO_PURPOSE = "hekat/hello/3"
+_PAIR_PURPOSE = "hekat/session-confirmed/3"
+_CONFIRM_PURPOSE = "hekat/session-confirmed-to-all/3"
 _SESSION_LABEL = b"hekat/session-id/1"
 
 
@@ -68,6 +71,13 @@ def read_hello(data: bytes, sender: str, pinned: PartyPublicKey, mine: Hello) ->
     magic, *fields, signature = decode_fields(data, 9, what)
     run_id, protocol, job_digest, party, signer, nonce, session_key = fields
     lengths = (len(job_digest), len(nonce), len(signature))
+    if magic != _MAGIC and magic.startswith(_FAMILY):
+        raise SealError(
+            f"the {what} is of another version",
+            expected=f"a hello of this release, version {_VERSION.decode()}",
+            got="an older or newer one",
+            cure="install one release of Hekat at every site",
+        )
     if magic != _MAGIC or lengths != (DIGEST_BYTES, NONCE_BYTES, SIGNATURE_BYTES):
         raise SealError(f"malformed {what}", expected="a hello of this release", got=f"{len(data)} other bytes")
     hello = Hello(
@@ -107,23 +117,49 @@ def session_id_of(hellos: Iterable[Hello]) -> bytes:
     return hashlib.sha256(encode_fields(_SESSION_LABEL, ordered[0].job_digest, *pairs)).digest()
 
 
-def confirm_session(key: PartyKey, session_id: bytes, sender: str, receiver: str, sealed_key: bytes) -> bytes:
+def confirm_to_all(key: PartyKey, session_id: bytes, sender: str) -> bytes:
+    """The sender's word, for all, that it sees this session."""
+    return encode_fields(key.sign(_CONFIRM_PURPOSE, session_id, sender.encode()))
+
+
+def check_confirmed_to_all(data: bytes, session_id: bytes, sender: str, pinned: PartyPublicKey) -> None:
+    """Raise SealError unless `sender` sees the same session as we do."""
+    (signature,) = decode_fields(data, 1, f"confirmation of {sender!r}")
+    if not pinned.verify(signature, _CONFIRM_PURPOSE, session_id, sender.encode()):
+        raise _another_session(sender)
+
+
+def confirm_pair(key: PartyKey, session_id: bytes, sender: str, receiver: str, sealed_key: bytes) -> bytes:
     """The sender's word, for one receiver, that it sees this session; `sealed_key` is the pair's key, sealed."""
-    signature = key.sign(_CONFIRM_PURPOSE, session_id, sender.encode(), receiver.encode(), sealed_key)
+    signature = key.sign(_PAIR_PURPOSE, session_id, sender.encode(), receiver.encode(), sealed_key)
     return encode_fields(sealed_key, signature)
 
 
-def check_confirmation(data: bytes, session_id: bytes, sender: str, receiver: str, pinned: PartyPublicKey) -> bytes:
+def check_pair(data: bytes, session_id: bytes, sender: str, receiver: str, pinned: PartyPublicKey) -> bytes:
     """The sealed pair key. Raises SealError unless `sender` sees the same session as we do."""
     sealed_key, signature = decode_fields(data, 2, f"confirmation of {sender!r}")
-    if not pinned.verify(signature, _CONFIRM_PURPOSE, session_id, sender.encode(), receiver.encode(), sealed_key):
-        raise SealError(
-            f"{sender!r} is in another session",
-            expected="all parties to see the same hellos",
-            got="a confirmation of other ones: a hello was replayed or replaced on the way",
-            cure="start the run again; if it happens again, somebody is between you and the others",
-        )
+    if not pinned.verify(signature, _PAIR_PURPOSE, session_id, sender.encode(), receiver.encode(), sealed_key):
+        raise _another_session(sender)
     return sealed_key
+
+
+def no_key_error(what: str) -> SealError:
+    """What is raised where a message came and the key of its pair did not."""
+    return SealError(
+        f"{what} came without the key of its pair",
+        expected="the key before the first message",
+        got="none",
+        cure="start the run again; if it happens again, somebody is between you and the others",
+    )
+
+
+def _another_session(sender: str) -> SealError:
+    return SealError(
+        f"{sender!r} is in another session",
+        expected="all parties to see the same hellos",
+        got="a confirmation of other ones: a hello was replayed or replaced on the way",
+        cure="start the run again; if it happens again, somebody is between you and the others",
+    )
 
 
 def check_signer(what: str, signer: str, pinned: PartyPublicKey) -> None:

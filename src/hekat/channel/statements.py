@@ -5,10 +5,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TypeAlias
 
+from hekat.channel.channel import check_name
 from hekat.channel.party_key import PartyPublicKey
+
+# Before every purpose that a protocol names: what it signs is never taken for a hello, a message or a ledger.
+PROTOCOL_PURPOSE = "hekat/protocol-statement/1: "
 
 Statements: TypeAlias = tuple[tuple[str, bytes, tuple[bytes, ...]], ...]
 """For each of several parties its name, its signature, and the fields that this is over."""
+
+
+def protocol_purpose(purpose: str) -> str:
+    """The purpose that a protocol names, as it is signed. Raises InputError for a malformed one."""
+    check_name(purpose, "purpose")
+    return PROTOCOL_PURPOSE + purpose
 
 
 # Whether signatures hold depends on these values alone. Where one process plays many roles, each of them is shown the

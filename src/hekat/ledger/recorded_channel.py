@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -143,6 +143,11 @@ class RecordedChannel:
             self.ledger.record("received", sender, step, UNREADABLE, [record], payload)
             raise
         return message, self.ledger.record("received", sender, step, kind_name(message_type), records, payload)
+
+    def settle_pairs(self, peers: Iterable[str], timeout_s: float | None = None) -> None:
+        """As `SealedChannel.settle_pairs`; a channel that does not seal has no keys to give."""
+        if isinstance(self.channel, SealedChannel):
+            self.channel.settle_pairs(peers, timeout_s=timeout_s)
 
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""

@@ -17,6 +17,7 @@ from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
 from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
+from hekat.protocol.secure_sum.partners import pairs_begin_later
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody, tell_early
 from hekat.protocol.secure_sum.sum_plan import SumPlan
@@ -61,6 +62,7 @@ class LoopRoles:
                 channel,
                 lambda recorded: self._join(recorded, told[0]).play(code),
                 lambda recorded: told.append(tell_early(recorded, self.settings)),
+                pairs_later=pairs_begin_later(self.settings),
             )
         except BaseException as error:
             with self._lock:
@@ -74,7 +76,8 @@ class LoopRoles:
     def play_server(self, channel: Channel) -> None:
         """Play the aggregator's role or the key authority's, as the channel's name says."""
         try:
-            self.sessions[channel.party].play(channel, self._serve, counts_rounds=False)
+            later = pairs_begin_later(self.settings)
+            self.sessions[channel.party].play(channel, self._serve, counts_rounds=False, pairs_later=later)
         except BaseException:
             self.turns.stop()
             raise

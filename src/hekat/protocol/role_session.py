@@ -66,12 +66,13 @@ class RoleSession:
         before_confirmed: Callable[[RecordedChannel], None] | None = None,
         *,
         counts_rounds: bool = True,
+        pairs_later: bool = False,
     ) -> T:
         """What `role` returns, played over a session that is opened here and closed at the end.
 
-        `before_confirmed` is as in `SealedChannel.open_session`; what it sends is in the ledger, even where no session
-        opens then. Without `counts_rounds`, `traffic` has all rounds, or epochs and batches, under number 0: for roles
-        whose single rounds nobody asks for.
+        `before_confirmed` and `pairs_later` are as in `SealedChannel.open_session`; what the first sends is in the
+        ledger, even where no session opens then. Without `counts_rounds`, `traffic` has all rounds, or epochs and
+        batches, under number 0: for roles whose single rounds nobody asks for.
 
         Raises SealError where the other roles are in another run, job or session or sign with other keys; what
         `Channel` and `role` raise.
@@ -101,7 +102,7 @@ class RoleSession:
                 if before_confirmed is not None:
                     before_confirmed(recorded())
 
-            sealed.open_session(before_confirmed=say)
+            sealed.open_session(before_confirmed=say, pairs_later=pairs_later)
             return role(recorded())
 
     def _new_ledger(self, sealed: SealedChannel) -> Ledger:

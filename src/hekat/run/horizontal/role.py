@@ -32,6 +32,7 @@ from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import Participation
+from hekat.protocol.secure_sum.partners import pairs_begin_later
 from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
 from hekat.run.resume_point import ResumePoint
 from hekat.scheme.paillier import KeyPair
@@ -108,7 +109,8 @@ class HorizontalRole:
         start = time.perf_counter()
         is_party = self._context.role in self._context.settings.parties
         try:
-            self._state = self._session.play(channel, self._run, counts_rounds=is_party)
+            later = pairs_begin_later(self._context.settings.sums)
+            self._state = self._session.play(channel, self._run, counts_rounds=is_party, pairs_later=later)
         finally:
             self._seconds = time.perf_counter() - start
         return self._state

@@ -24,7 +24,9 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_openin
 from hekat.protocol.secure_sum.masked.opening.party_opening import included_set_of
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
+from hekat.protocol.secure_sum.partners import settle_partners
 from hekat.protocol.secure_sum.settings import SumSettings
+from hekat.protocol.secure_sum.start_up import needs_everybody
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.protocol.stopwatch import Stopwatch
 
@@ -59,6 +61,8 @@ def run_authority(channel: RecordedChannel, settings: SumSettings, run: Authorit
     participation = participation_of(channel, settings)
     keep_to_record(channel, settings, run.upload_state, run.plan)
     tell_released_groups(channel, settings, run.upload_state, run.plan)
+    with needs_everybody():
+        settle_partners(channel, settings, timeout_s=run.aggregator_timeout_s)
     ahead: _Dealt | None = None
     while True:
         dealt = ahead or _receive_dealt(channel, settings, run, member)

@@ -4,6 +4,7 @@
 2. every party tells the least upload number that it has not used; the aggregator begins with the largest of these
 3. where there are more parties than members, all draw the committee's members (`draw_members`)
 4. every opener says for which parties it released in earlier runs; such groups are bound to these parties
+5. all who will talk with each other have keys for it (`settle_partners`)
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_openin
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.protocol.secure_sum.masked.party import MaskedAggregation
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, first_upload_number
+from hekat.protocol.secure_sum.partners import settle_partners
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.run_keys import check_run_key, draw_run_key
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -49,6 +51,7 @@ def join_masked(channel: RecordedChannel, settings: SumSettings, run: PartySumRu
         channel.ledger.note("setup", CHECKS_SUMS, "public")
     if channel.party in openers_of(scheme, settings):
         tell_released_groups(channel, settings, run.upload_state, run.plan)
+    settle_partners(channel, settings, scheme.members, timeout_s=run.aggregator_timeout_s)
     opening = PartyOpening(
         channel, settings, scheme, run.upload_state, run.stopwatch, aggregator_timeout_s=run.aggregator_timeout_s
     )
@@ -78,6 +81,7 @@ def start_masked(
     number = first_upload_number(next_numbers)
     members = pass_on_draw(channel, settings) if needs_draw(settings) else None
     groups = GroupParties(roster, receive_bound_groups(channel, settings, roster, run.plan, members))
+    settle_partners(channel, settings, members, timeout_s=run.step_timeout_s)
     return MaskedSummation(
         channel, settings, roster, run.stopwatch, groups, number, members=members, step_timeout_s=run.step_timeout_s
     )

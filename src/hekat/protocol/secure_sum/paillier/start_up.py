@@ -13,6 +13,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.paillier.aggregator import PaillierSummation
 from hekat.protocol.secure_sum.paillier.messages import PublicKeyMessage, SharedSecretsMessage
 from hekat.protocol.secure_sum.paillier.party import PaillierAggregation
+from hekat.protocol.secure_sum.partners import settle_partners
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.run_keys import check_run_key, draw_run_key
 from hekat.protocol.secure_sum.settings import KEY_TIMEOUT_S, SumSettings
@@ -28,6 +29,7 @@ def join_paillier(
     if get_engine().single_tenant:
         channel.ledger.note("setup", f"randomiser tables: {PLAIN_TABLES}", "public")
     private_key, digest_key = _share_keys(channel, settings, run)
+    settle_partners(channel, settings, timeout_s=run.aggregator_timeout_s)
     aggregation = PaillierAggregation(
         channel, settings, private_key, run.stopwatch, run.exactness_check, run.on_packing
     )
@@ -39,6 +41,7 @@ def start_paillier(
 ) -> PaillierSummation:
     """The aggregator's side, with the leader's public key."""
     message = channel.receive(settings.leader, "public-key", PublicKeyMessage, timeout_s=KEY_TIMEOUT_S)
+    settle_partners(channel, settings, timeout_s=run.step_timeout_s)
     return PaillierSummation(channel, settings, run.stopwatch, from_bytes(message.public_key, PublicKey))
 
 
