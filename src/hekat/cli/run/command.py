@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from hekat.cli.run.end import RUNS_FOLDER
-from hekat.cli.run.horizontal import run_horizontal
 from hekat.cli.run.live import add_live_options, refuse_useless_options
-from hekat.cli.run.processes import run_processes
-from hekat.cli.run.psi import run_psi
-from hekat.cli.run.role import run_role
-from hekat.cli.run.vertical_linear import run_vertical
 from hekat.errors import InputError
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import check_is_played
 
 _MOST_DIGITS = 9
+# The module and the function of each protocol, and of the ways to play roles apart. A call loads those that it needs.
+_RUNNERS = {
+    "horizontal": ("hekat.cli.run.horizontal", "run_horizontal"),
+    "vertical_linear": ("hekat.cli.run.vertical_linear", "run_vertical"),
+    "psi": ("hekat.cli.run.psi", "run_psi"),
+}
+_ONE_ROLE = ("hekat.cli.run.role", "run_role")
+_PROCESSES = ("hekat.cli.run.processes", "run_processes")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -107,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     refuse_useless_options(options)
     check_is_played(read_head(options.job).protocol)
     if options.role is not None:
-        return run_role(options)
+        return _load(*_ONE_ROLE)(options)
     if options.relay is not None or options.keys is not None:
         raise InputError(
             "--relay and --keys are of one role",
@@ -116,8 +121,12 @@ def run(options: argparse.Namespace) -> int:
             cure="name the role that this process is to play, or leave them out",
         )
     if options.processes:
-        return run_processes(options)
-    return _RUNNERS[read_head(options.job).protocol](options)
+        return _load(*_PROCESSES)(options)
+    return _load(*_RUNNERS[read_head(options.job).protocol])(options)
+
+
+def _load(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+    return cast(Callable[[argparse.Namespace], int], getattr(import_module(module), function))
 
 
 def _party_and_round(text: str) -> tuple[str, int]:
@@ -125,10 +134,3 @@ def _party_and_round(text: str) -> tuple[str, int]:
     if not party or not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS):
         raise argparse.ArgumentTypeError(f"expected PARTY:ROUND, such as county:5; got {text[:60]!r}")
     return party, int(number)
-
-
-_RUNNERS: Mapping[str, Callable[[argparse.Namespace], int]] = {
-    "horizontal": run_horizontal,
-    "vertical_linear": run_vertical,
-    "psi": run_psi,
-}
