@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -88,6 +89,8 @@ def serve() -> None:
     from hekat.cli.main import build_parser
 
     build_parser()
+    # What the command of a role loads once it is called.
+    import_module("hekat.cli.run.role")
     while line := sys.stdin.readline():
         question = json.loads(line)
         if "pid" in question:

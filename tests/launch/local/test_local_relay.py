@@ -14,7 +14,7 @@ import pytest
 from tests.launch.local.relays import JOB, Role, join, play, relay_at, serving
 
 from hekat.channel import Channel, PartyKey, SealedChannel, run_parties
-from hekat.channel.sealing import _Session
+from hekat.channel.pair_key import PairKeys
 from hekat.errors import (
     ChannelError,
     ChannelTimeoutError,
@@ -336,7 +336,7 @@ def test_a_role_that_fails_ends_by_its_own_error_whatever_its_relay_says(party_k
 
     public = {name: key.public for name, key in keys.items()}
     sealed = SealedChannel(channel, keys["a"], public, run_id="run-1", protocol="test", job_digest=JOB)
-    sealed._session = _Session(bytes(32), {}, {})
+    sealed._session = PairKeys(bytes(32), "a", keys["a"], public, None, {})
     liar = Thread(target=lie, daemon=True)
     liar.start()
     if not answers:
