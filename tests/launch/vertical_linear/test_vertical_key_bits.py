@@ -17,7 +17,8 @@ from hekat.launch.vertical_linear import predict
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
 from hekat.ledger.refusals import refused_jobs
-from hekat.run.vertical_linear.part_file import PARTS_FOLDER, load_part, load_parts, save_part
+from hekat.run.predictions import PARTS_FOLDER
+from hekat.run.vertical_linear.part_file import load_part, load_parts, save_part
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 IN_SHARES = "[protection]\nkind = 'none'\nkey_bits = 2048\n"

@@ -19,13 +19,7 @@ from hekat.errors import InputError
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import JointPredictions, predict_jointly
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
-from hekat.report import load_summary
-from hekat.run.vertical_linear.part_file import PARTS_FOLDER
-
-
-def holds_parts(model: Path) -> bool:
-    """Whether `model` is the folder of a vertical run, with parts of its model."""
-    return (model / PARTS_FOLDER).is_dir()
+from hekat.report.summary import load_summary
 
 
 def predict_vertical(options: argparse.Namespace) -> int:

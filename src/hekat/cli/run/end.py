@@ -14,7 +14,6 @@ from typing import Any
 from rich.console import Console
 
 from hekat.cli.exit_codes import ExitCode
-from hekat.cli.predict.vertical_linear import holds_parts
 from hekat.cli.printable import printable
 from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
@@ -28,6 +27,7 @@ from hekat.report import brief_of, terminal_findings, terminal_tables, write_rep
 from hekat.report.summary import SUMMARY_FILE
 from hekat.report.training_course import has_diverged as training_diverged
 from hekat.report.write import REPORT_FILE
+from hekat.run.predictions import holds_parts
 
 RUNS_FOLDER = Path("runs")
 

@@ -24,9 +24,9 @@ from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.hold_out import count_held_out
 from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import least_batch_rows
 from hekat.report import Table
+from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
-from hekat.run.vertical_linear.part_file import PARTS_FOLDER
 from hekat.run.vertical_linear.warm_start import load_warm_start, refuse_two_beginnings
 
 SMALL_BATCH_ROWS, MANY_STEPS = 32, 500

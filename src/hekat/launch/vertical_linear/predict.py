@@ -37,9 +37,8 @@ from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predi
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.answers import answers_of
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
-from hekat.run.horizontal.predict import Predictions, without_strangers
-from hekat.run.horizontal.trained_model import source_columns_of
 from hekat.run.load_keys import load_key_pair, load_party_keys
+from hekat.run.predictions import Predictions, source_columns_of, without_strangers
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.run.vertical_linear.part_file import SavedPart, load_parts
 from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_table

@@ -10,10 +10,11 @@ from hekat.errors import PartyStoppedError
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.protocol.vertical_linear.timing_labels import TRAINING
+from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.progress import Progress
 from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER, PartyCheckpoint, save_party_checkpoint
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
-from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
+from hekat.run.vertical_linear.part_file import save_part
 from hekat.run.vertical_linear.role import VerticalObserver
 from hekat.state import EventLog
 

@@ -26,10 +26,8 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.hold_out import hold_out_rows
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.calibration import calibrate
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
-from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.timing_labels import PREDICTION, TRAINING
 
@@ -119,6 +117,10 @@ def match_and_train(
     Raises:
         InputError, PolicyError, ProtocolError, BoundError: as the intersection and the roles of both forms do.
     """
+    # Imported here: a prediction, which is a process of its own, needs none of it.
+    from hekat.protocol.vertical_linear.prediction.calibration import calibrate
+    from hekat.protocol.vertical_linear.roles import run_role
+
     matched = match_rows(channel, table, matching)
     if hold_out:
         trained_on, held_out = hold_out_rows(matched.table, hold_out, settings.training.seed)

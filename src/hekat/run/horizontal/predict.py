@@ -2,71 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hekat.data import Ids, Table, id_column_names, is_dense, load_table, named_columns
+from hekat.data import Table, is_dense, load_table
 from hekat.data.columns.encode import notes_of_cells
 from hekat.data.columns.findings import ColumnsRefusedError
-from hekat.data.sources.csv_text import csv_bytes
 from hekat.errors import InputError, JobError
-from hekat.first_few import first_few
 from hekat.job.data_source import DataSource
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
 from hekat.job.site_file import PartySite, Site
-from hekat.model import MODEL_NAMES, FloatArray, Labels, evaluate, make_model
+from hekat.model import MODEL_NAMES, evaluate, make_model
 from hekat.model.parameters import check_same_shapes
 from hekat.run.horizontal.trained_model import TrainedModel
+from hekat.run.predictions import Predictions, check_none_missing, without_strangers
 
-_MOST_NAMES_SHOWN = 8
 _CURE_OF_CELLS = (
     "correct the cells; what stands for empty cells and unknown texts is part of the model: to change it, say fill or "
     "unknown under [columns.NAME] in the job and train again; where dates became days in training, name their columns "
     "under dates in the site file"
 )
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """One answer a row, in the order of the rows. `probabilities` have shape (rows, classes), None for a regression;
-    `ignored` are columns of the source that the model does not know; `metrics` are empty without labels; `notes` count
-    the cells that were filled or hold no category of the model."""
-
-    classes: tuple[str, ...] | None
-    answers: Labels = field(repr=False)
-    probabilities: FloatArray | None = field(repr=False)
-    ids: Ids | None = field(repr=False)
-    ignored: tuple[str, ...]
-    metrics: dict[str, float]
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return int(self.answers.shape[0])
-
-    def to_csv(self) -> bytes:
-        """A header and a line for each row: id where there is one (several: by their names), prediction,
-        probability_CLASS for each class."""
-        return csv_bytes(self._lines())
-
-    def _lines(self) -> Iterator[Sequence[str]]:
-        classes = self.classes or ()
-        rows = [()] * len(self) if self.ids is None else self.ids.to_rows()
-        head: tuple[str, ...] = () if self.ids is None else self.ids.names if len(self.ids.names) > 1 else ("id",)
-        yield [*head, "prediction", *(f"probability_{name}" for name in classes)]
-        for row, answer in enumerate(self.answers.tolist()):
-            cells = [*rows[row]]
-            cells.append(self.classes[answer] if self.classes is not None else repr(answer))
-            if self.probabilities is not None:
-                cells += [repr(value) for value in self.probabilities[row].tolist()]
-            yield cells
-
-    def count_classes(self) -> dict[str, int]:
-        """How many rows each class was predicted for; empty for a regression."""
-        return {name: int(np.sum(self.answers == number)) for number, name in enumerate(self.classes or ())}
 
 
 def rebuild_model(trained: TrainedModel, site: Site | None, party: str | None) -> PartyModel:
@@ -153,44 +111,16 @@ def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder:
     )
 
 
-def without_strangers(wanted: tuple[str, ...], source: DataSource, folder: Path) -> tuple[DataSource, tuple[str, ...]]:
-    """`source` without columns that are not `wanted` by a model, which may hold anything, and their names.
-
-    Raises InputError where a wanted column is missing.
-    """
-    present = named_columns(source.kind, source.options, folder)
-    if present is None:
-        return source, ()
-    options = source.options
-    taken = {*options.get("ignore", ()), options.get("label"), *id_column_names(options.get("id"))}
-    known = set(wanted)
-    _check_none_missing([name for name in wanted if name not in present or name in taken], present)
-    strangers = tuple(name for name in present if name not in known and name not in taken)
-    known_alone = {**options, "ignore": (*options.get("ignore", ()), *strangers)}
-    return replace(source, options=known_alone), strangers
-
-
 def _arrange(trained: TrainedModel, table: Table) -> tuple[Table, tuple[str, ...]]:
     """The model's columns in its order, and the names of those that it does not know."""
     position = {name: number for number, name in enumerate(table.feature_names)}
-    _check_none_missing([name for name in trained.columns if name not in position], table.feature_names)
+    check_none_missing([name for name in trained.columns if name not in position], table.feature_names)
     if table.feature_names == trained.columns:
         return table, ()
     order = [position[name] for name in trained.columns]
     known = set(trained.columns)
     strangers = tuple(name for name in table.feature_names if name not in known)
     return replace(table, features=table.features[:, order], feature_names=trained.columns), strangers
-
-
-def _check_none_missing(missing: list[str], present: tuple[str, ...]) -> None:
-    if missing:
-        shown = first_few([*map(repr, missing)], _MOST_NAMES_SHOWN)
-        raise InputError(
-            "the data lacks columns of the model",
-            expected="every column that the model was trained on, by its name",
-            got=f"{len(present)} columns, without {shown}",
-            cure="add them, or rename columns; order does not matter, and columns beside them are ignored",
-        )
 
 
 def _check_finite(features: Any) -> None:

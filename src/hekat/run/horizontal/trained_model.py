@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +21,7 @@ from hekat.protocol.horizontal.training.line_search import penalty_of
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
+from hekat.run.predictions import source_columns_of
 from hekat.state import load_model, replace_file, save_model
 from hekat.state.array_file import check_array_name
 from hekat.state.file_format import FileFormat
@@ -56,11 +57,6 @@ class TrainedModel:
     def source_columns(self) -> tuple[str, ...]:
         """The columns that a table has before categories are encoded."""
         return source_columns_of(self.columns, self.column_specs)
-
-
-def source_columns_of(columns: Iterable[str], specs: ColumnSpecs) -> tuple[str, ...]:
-    """The columns that a table has before `specs` encode it into `columns`."""
-    return tuple(dict.fromkeys(map(specs.source_of, columns)))
 
 
 def save_trained_model(

@@ -22,11 +22,11 @@ from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.settings import FORMS, TASKS
 from hekat.protocol.vertical_linear.shared_weights.many_parties.quiet_training import NOISE_KEY, NOISE_KEY_BITS
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
+from hekat.run.predictions import PARTS_FOLDER
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays
 from hekat.state.file_format import FileFormat, this_release
 
-PARTS_FOLDER = "parts"
 # Format 2 may hold a mixing of columns, and a calibration.
 PART_FORMAT = FileFormat("model part", ("0.2.0", "0.2.0"))
 _KIND = "model part"

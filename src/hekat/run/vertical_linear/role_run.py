@@ -12,12 +12,13 @@ from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.protocol.vertical_linear.timing_labels import KEYS, TRAINING
+from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.progress import Progress
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
 from hekat.run.timeout_hint import name_timeout_key
 from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER, PartyCheckpoint, save_party_checkpoint
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
-from hekat.run.vertical_linear.part_file import PARTS_FOLDER, save_part
+from hekat.run.vertical_linear.part_file import save_part
 from hekat.run.vertical_linear.prediction_count import PredictionCount
 from hekat.run.vertical_linear.resume import StoppedPart, resume_part, with_limit
 from hekat.run.vertical_linear.role import VerticalContext, VerticalObserver, VerticalRole

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import gmpy2
 import numpy as np
 import pytest
@@ -114,6 +116,42 @@ def test_primes_that_share_a_factor_are_drawn_again(monkeypatch):
     monkeypatch.setattr(primes, "find_key_prime", lambda bits, on_candidate: next(draws))
     monkeypatch.setattr("builtins.abs", lambda difference: 1 << 60)
     assert find_prime_pair(2 * other.bit_length()) == (shared[0], other)
+
+
+def test_both_primes_are_sought_at_once_and_one_failure_ends_both(monkeypatch):
+    """One thread's search ends only by the other's failure: it waits for it, and then meets no further candidate."""
+    seeking, caller = threading.Barrier(2, timeout=60), threading.get_ident()
+    ended = []
+
+    def seek(bits, on_candidate):
+        on_candidate()
+        seeking.wait()
+        if threading.get_ident() == caller:
+            raise KeyboardInterrupt
+        try:
+            while True:
+                on_candidate()
+        finally:
+            ended.append(threading.get_ident())
+
+    monkeypatch.setattr(primes, "find_key_prime", seek)
+    with pytest.raises(KeyboardInterrupt):
+        find_prime_pair(2 * primes.LEAST_PARALLEL_BITS)
+    assert len(ended) == 1
+    assert ended[0] != caller
+
+
+def test_a_failure_of_the_other_search_is_raised(monkeypatch):
+    caller, other = threading.get_ident(), find_key_prime(primes.LEAST_PARALLEL_BITS)
+
+    def seek(bits, on_candidate):
+        if threading.get_ident() == caller:
+            return other
+        raise OSError("no randomness")
+
+    monkeypatch.setattr(primes, "find_key_prime", seek)
+    with pytest.raises(OSError, match="no randomness"):
+        find_prime_pair(2 * primes.LEAST_PARALLEL_BITS)
 
 
 def test_order_is_a_permutation():

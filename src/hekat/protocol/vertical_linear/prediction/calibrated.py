@@ -35,10 +35,8 @@ def log_odds_of(scores: FloatArray, fitted: FloatArray) -> FloatArray:
 def odds_against_others(values: FloatArray) -> FloatArray:
     """Log-odds (rows, K) of each class against all others, from values whose softmax gives the probabilities: their
     sigmoids add up to 1."""
-    # Imported here: it takes nearly as long as everything else that a command imports, and only predictions need it.
-    from scipy.special import logsumexp
-
     found = np.empty_like(values)
     for column in range(values.shape[1]):
-        found[:, column] = values[:, column] - logsumexp(np.delete(values, column, axis=1), axis=1)
+        others = np.delete(values, column, axis=1)
+        found[:, column] = values[:, column] - np.logaddexp.reduce(others, axis=1)
     return found

@@ -35,17 +35,26 @@ def score_noise(features: Any, secret: npt.NDArray[np.uint64], unit_bits: int, t
     the sender's shares of the weights, which the other party could compute only if it knew every weight to the last
     bit, or the key of a party without shares. K is `target_count`.
     """
-    from scipy.sparse import csr_array
-
     framed = frame_hash(DOMAIN, secret.astype("<u8").tobytes(), unit_bits.to_bytes(_WORD_BYTES, "big"))
-    rows = csr_array(features, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    places, values = rows.indices.astype("<i8"), rows.data.astype("<i8")
+    places, values, ends = _entries_of(features)
     hashed = bytearray()
-    for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+    for start, stop in zip([0, *ends[:-1]], ends, strict=True):
         state = framed.copy()
         state.update(places[start:stop].tobytes() + values[start:stop].tobytes())
         hashed += state.digest(_SHARE_BYTES * target_count)
     uniform = np.frombuffer(bytes(hashed), "<u8").astype(np.uint64).reshape(-1, target_count, 2)
     return subtract(shift_right(uniform, RING_BITS - unit_bits), constant(1 << (unit_bits - 1)))
+
+
+def _entries_of(features: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[int]]:
+    """The places (entries,) and values (entries,) of what is not 0, row by row in rising places, and each row's end."""
+    if isinstance(features, np.ndarray):
+        numbers, places = np.nonzero(features)
+        values, counts = features[numbers, places], np.bincount(numbers, minlength=len(features))
+        return places.astype("<i8"), values.astype("<i8"), np.cumsum(counts).tolist()
+    from scipy.sparse import csr_array
+
+    rows = csr_array(features, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows.indices.astype("<i8"), rows.data.astype("<i8"), rows.indptr[1:].tolist()

@@ -16,7 +16,9 @@ import math
 import os
 import secrets
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from threading import Lock
 
 import gmpy2
 import numpy as np
@@ -27,14 +29,19 @@ from hekat.engine.limbs import LimbArray
 Progress = Callable[[int, int], None]
 WordArray = npt.NDArray[np.uint64]
 
-# Miller-Rabin rounds with random bases for candidates that pass a first strong test: error below 4^-40.
+# Miller-Rabin rounds with random bases for candidates that pass a first test: error below 4^-40.
 PRIME_TEST_ROUNDS = 40
 # Sieving further costs more than the tests it saves (1536-bit primes; smaller ones sieve less).
 MAX_SIEVE_LIMIT = 1 << 18
 MAX_WINDOW_COUNT = 1 << 18
 # No factor of (p - 1) / 2 below that.
 LEAST_FACTOR_BITS = 16
+# Primes below 2^_TRIAL_BITS are tried before a power: that spares six of seven powers.
+_TRIAL_BITS = 11
 CANDIDATES_PER_REPORT = 64
+REPORT_S = 0.2
+# Smaller primes are found sooner than a thread starts.
+LEAST_PARALLEL_BITS = 256
 # Primes up to here are marked by slices, larger ones all together.
 SLICED_LIMIT = 1 << 12
 
@@ -52,25 +59,26 @@ def is_key_prime(p: int) -> bool:
     return bool(has_no_small_factor or gmpy2.is_prime(half, PRIME_TEST_ROUNDS))
 
 
-def find_key_prime(bits: int, on_candidate: Callable[[], None] | None = None) -> int:
+def find_key_prime(bits: int, on_candidate: Callable[[], object] | None = None) -> int:
     """A random prime p = 2ab + 1 of exactly `bits` bits (32 at least) whose top two bits are set; a and b are primes.
 
     a has half the bits of p - 1, b the other half. `on_candidate` is called before each candidate that is tested.
     """
-    while True:
-        a = _random_prime((bits - 1) // 2)
-        least, most = (3 << (bits - 2)) // (2 * a) + 1, ((1 << bits) - 2) // (2 * a)
-        start = least + secrets.randbelow(most - least + 1) | 1
-        count = min(_window_count(bits), max((most - start) // 2 + 1, 0))
-        for i in _in_random_order(_survivors(start, 2 * a, count, _sieve_limit(bits))):
-            if on_candidate is not None:
-                on_candidate()
-            b = gmpy2.mpz(start + 2 * int(i))
-            p = 2 * a * b + 1
-            if not (gmpy2.is_strong_prp(b, 2) and gmpy2.is_strong_prp(p, 2)) or b == a:
-                continue
-            if gmpy2.is_prime(b, PRIME_TEST_ROUNDS) and gmpy2.is_prime(p, PRIME_TEST_ROUNDS):
-                return int(p)
+    with gmpy2.context(allow_release_gil=True):
+        while True:
+            a = _random_prime((bits - 1) // 2)
+            least, most = (3 << (bits - 2)) // (2 * a) + 1, ((1 << bits) - 2) // (2 * a)
+            start = least + secrets.randbelow(most - least + 1) | 1
+            count = min(_window_count(bits), max((most - start) // 2 + 1, 0))
+            for i in _in_random_order(_survivors(start, 2 * a, count, _sieve_limit(bits))):
+                if on_candidate is not None:
+                    on_candidate()
+                b = gmpy2.mpz(start + 2 * int(i))
+                p = 2 * a * b + 1
+                if not (_passes_fermat(b) and _passes_fermat(p)) or b == a:
+                    continue
+                if gmpy2.is_prime(b, PRIME_TEST_ROUNDS) and gmpy2.is_prime(p, PRIME_TEST_ROUNDS):
+                    return int(p)
 
 
 def find_prime_pair(bits: int, progress: Progress | None = None) -> tuple[int, int]:
@@ -80,26 +88,73 @@ def find_prime_pair(bits: int, progress: Progress | None = None) -> tuple[int, i
     some times a second.
     """
     half_bits = bits // 2
-    tried = 0
-    found: list[int] = []
+    search = _PairSearch(half_bits, progress)
+    found = search.find_two()
+    # Close primes fall to Fermat's method; random ones are this close with odds of 2^-100.
+    while abs(found[1] - found[0]) >> max(half_bits - 100, half_bits // 2) == 0 or (
+        math.gcd(found[1] - 1, found[0] - 1) != 2
+    ):
+        found = found[0], search.find_one()
+    return found
 
-    def count_candidate() -> None:
-        nonlocal tried
-        tried += 1
-        if progress is not None and tried % CANDIDATES_PER_REPORT == 0:
-            progress(tried, len(found))
 
-    while len(found) < 2:
-        prime = find_key_prime(half_bits, count_candidate)
-        # Close primes fall to Fermat's method; random ones are this close with odds of 2^-100.
-        if found and abs(prime - found[0]) >> max(half_bits - 100, half_bits // 2) == 0:
-            continue
-        if found and math.gcd(prime - 1, found[0] - 1) != 2:
-            continue
-        found.append(prime)
-        if progress is not None:
-            progress(tried, len(found))
-    return found[0], found[1]
+class _PairSearch:
+    """Looks for two primes at once, by a thread each: most of the time goes to powers, which hold up no other thread.
+
+    The thread that looks for the pair calls `progress`, and what it raises ends the other thread.
+    """
+
+    def __init__(self, bits: int, progress: Progress | None) -> None:
+        self._bits = bits
+        self._progress = progress
+        self._tried, self._found = 0, 0
+        self._counting = Lock()
+        self._is_over = False
+
+    def find_one(self) -> int:
+        """One prime more, by this thread."""
+        prime = find_key_prime(self._bits, self._count_and_tell)
+        self._note_found()
+        return prime
+
+    def find_two(self) -> tuple[int, int]:
+        """Two primes."""
+        if self._bits < LEAST_PARALLEL_BITS:
+            return self.find_one(), self.find_one()
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                other = pool.submit(find_key_prime, self._bits, self._count)
+                prime = self.find_one()
+                while not wait([other], REPORT_S).done:
+                    self._tell()
+                second = other.result()
+            finally:
+                self._is_over = True
+        self._note_found()
+        return prime, second
+
+    def _count(self) -> int:
+        if self._is_over:
+            raise _SearchOverError
+        with self._counting:
+            self._tried += 1
+            return self._tried
+
+    def _count_and_tell(self) -> None:
+        if self._count() % CANDIDATES_PER_REPORT == 0:
+            self._tell()
+
+    def _note_found(self) -> None:
+        self._found += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self._tried, self._found)
+
+
+class _SearchOverError(Exception):
+    """Ends a thread whose prime nobody waits for."""
 
 
 def small_primes(limit: int) -> WordArray:
@@ -123,11 +178,24 @@ def _product_of_primes(bits: int) -> int:
     return math.prod(small_primes(1 << bits).tolist())
 
 
+def _passes_fermat(candidate: gmpy2.mpz) -> bool:
+    """Whether 2^(candidate - 1) = 1, as for all primes and next to no other number.
+
+    A power, unlike gmpy2's tests of primes, lets other threads compute where the context says so.
+    """
+    return bool(gmpy2.powmod(2, candidate - 1, candidate) == 1)
+
+
 def _random_prime(bits: int) -> int:
     """A random prime of exactly `bits` bits whose top two bits are set."""
+    small = _product_of_primes(min(_TRIAL_BITS, bits // 2 - 1))
     while True:
         value = secrets.randbits(bits - 2) | 3 << (bits - 2) | 1
-        if gmpy2.is_strong_prp(value, 2) and gmpy2.is_prime(value, PRIME_TEST_ROUNDS):
+        if (
+            gmpy2.gcd(value, small) == 1
+            and _passes_fermat(gmpy2.mpz(value))
+            and gmpy2.is_prime(value, PRIME_TEST_ROUNDS)
+        ):
             return value
 
 
@@ -137,7 +205,7 @@ def _sieve_limit(bits: int) -> int:
 
 
 def _window_count(bits: int) -> int:
-    return min(MAX_WINDOW_COUNT, max(256, bits * bits // 8))
+    return min(MAX_WINDOW_COUNT, max(256, bits * bits // 4))
 
 
 def _survivors(start: int, factor: int, count: int, limit: int) -> npt.NDArray[np.int64]:
