@@ -86,5 +86,8 @@ class PredictionRole:
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> PartyScores:
         run = PartyRun(stopwatch, key_pair=self.key_pair, count_predictions=self.count_predictions)
         matching = Matching(self.intersection, stopwatch)
-        predicted = match_and_predict(channel, self.part, self.table, self.settings, matching, lambda matched: run)
+        makes_key = self.part.needs_key and self.key_pair is None
+        predicted = match_and_predict(
+            channel, self.part, self.table, self.settings, matching, lambda matched: run, makes_key=makes_key
+        )
         return PartyScores(predicted.matched.positions, predicted.scores)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
+from threading import Event
+from types import SimpleNamespace
 
 import pytest
 
 from hekat.errors import InputError, PolicyError
 from hekat.protocol.psi.common_rows import INTERSECTION
+from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predict, match_and_train, match_rows
+from hekat.protocol.vertical_linear import party_roles
+from hekat.protocol.vertical_linear.party_roles import (
+    MatchedTable,
+    Matching,
+    match_and_predict,
+    match_and_train,
+    match_rows,
+)
+from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 
 
@@ -36,6 +47,27 @@ def test_a_caller_may_refuse_the_common_rows_before_the_role_begins(tables_of, p
         role(table, None, matching, refuse)
     assert seen == [len(table)]
     assert set(phases.seconds) == {INTERSECTION}
+
+
+def test_a_key_is_made_while_rows_are_matched(tables_of, monkeypatch) -> None:
+    """The maker of the key waits here until the rows are matched: one after the other, both would wait for ever."""
+    matched, table = Event(), tables_of(1)["bank"]
+
+    def make(bits):
+        assert matched.wait(60)
+        return f"a key of {bits} bits"
+
+    def begin(found):
+        matched.set()
+        return PartyRun(Stopwatch())
+
+    monkeypatch.setattr(party_roles, "generate_keys", make)
+    monkeypatch.setattr(party_roles, "match_rows", lambda channel, table, matching: MatchedTable(table, None, 0.0))
+    monkeypatch.setattr(party_roles, "predict_scores", lambda channel, part, rows, settings, run: run.key_pair)
+    settings = IntersectionSettings("bank", ("shop",))
+    matching, part = Matching(settings, Stopwatch()), SimpleNamespace(key_bits=2048)
+    assert match_and_predict(None, part, table, None, matching, begin, makes_key=True).scores == "a key of 2048 bits"
+    assert match_and_predict(None, part, table, None, matching, begin).scores is None
 
 
 @pytest.mark.parametrize(("used", "rows", "is_refused"), [(0, 10, False), (3, 7, False), (3, 8, True), (10, 1, True)])

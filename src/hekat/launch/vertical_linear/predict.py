@@ -225,7 +225,10 @@ class _Prediction:
             run = PartyRun(stopwatch, key_pair=self.key_pairs.get(name), count_predictions=self.counts[name].add)
             matching = Matching(self.intersection, stopwatch)
             part = self.saved[name].part
-            predicted = match_and_predict(channel, part, table, self.settings, matching, lambda matched: run)
+            makes_key = part.needs_key and run.key_pair is None
+            predicted = match_and_predict(
+                channel, part, table, self.settings, matching, lambda matched: run, makes_key=makes_key
+            )
             rows = predicted.matched.positions
             return np.arange(len(table)) if rows is None else rows, predicted.scores
 

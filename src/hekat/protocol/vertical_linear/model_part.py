@@ -68,6 +68,11 @@ class ModelPart:
         return self.share_holders or (self.guest, self.hosts[0])
 
     @property
+    def needs_key(self) -> bool:
+        """Whether the party encrypts under a key of its own to predict."""
+        return self.form == "shared_weights" and self.party in self.holders
+
+    @property
     def quiet_parties(self) -> tuple[str, ...]:
         """The parties that hold no shares in form `shared_weights`."""
         return tuple(name for name in self.parties if name not in self.holders)

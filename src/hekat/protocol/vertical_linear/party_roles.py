@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -29,7 +30,8 @@ from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.timing_labels import PREDICTION, TRAINING
+from hekat.protocol.vertical_linear.timing_labels import KEYS, PREDICTION, TRAINING
+from hekat.scheme.paillier import generate_keys
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -142,6 +144,8 @@ def match_and_predict(
     settings: PredictionSettings,
     matching: Matching,
     make_run: Callable[[MatchedTable], PartyRun],
+    *,
+    makes_key: bool = False,
 ) -> Predicted:
     """Play this party's role in a joint prediction.
 
@@ -152,12 +156,19 @@ def match_and_predict(
         settings: What all parties agreed on.
         matching: How common rows are found.
         make_run: Called with the common rows before anything of a score is computed; it may refuse them by raising.
+        makes_key: Whether a key for this prediction is made while rows are matched, on another core where there is
+            one; the run has none then.
 
     Raises:
         InputError, PolicyError, ProtocolError, BoundError: as the intersection and `predict_scores` do.
     """
-    matched = match_rows(channel, table, matching)
-    run = make_run(matched)
+    with ThreadPoolExecutor(1) as pool:
+        key = pool.submit(generate_keys, part.key_bits) if makes_key and matching.intersection is not None else None
+        matched = match_rows(channel, table, matching)
+        run = make_run(matched)
+        if key is not None:
+            with matching.stopwatch.measure(KEYS):
+                run = replace(run, key_pair=key.result())
     with matching.phases.measure(PREDICTION):
         scores = predict_scores(channel, part, matched.table, settings, run)
     return Predicted(scores, matched)

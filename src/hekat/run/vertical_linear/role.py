@@ -176,8 +176,9 @@ class VerticalRole:
             self._note_matched(matched)
             return self._prediction_run(part)
 
+        makes_key = part.needs_key and context.key_pair is None
         predicted = match_and_predict(
-            channel, part, context.test_table, job.prediction, self._matching(), begin_prediction
+            channel, part, context.test_table, job.prediction, self._matching(), begin_prediction, makes_key=makes_key
         )
         return PartyOutcome(part, rows, predicted.matched.table, predicted.scores)
 
