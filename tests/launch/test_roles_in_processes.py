@@ -70,7 +70,9 @@ def assert_reported_alone(folder: Path) -> None:
     assert brief_of(summary)
 
 
-@pytest.mark.parametrize("protection", ["lattice", "paillier", "none"])
+@pytest.mark.parametrize(
+    "protection", ["lattice", *(pytest.param(one, marks=pytest.mark.long) for one in ("paillier", "none"))]
+)
 def test_horizontal_roles_train_what_one_process_trains(fork, tmp_path, paillier_keys, protection) -> None:
     apart = protected_clinics(tmp_path, paillier_keys, protection)
     ended = apart.play(fork)

@@ -39,7 +39,7 @@ def models_of(workplace) -> list[dict[str, np.ndarray]]:
     ("protection", "engine"),
     [
         ("lattice", "cuda:0"),
-        ("paillier", "cuda:0"),
+        pytest.param("paillier", "cuda:0", marks=pytest.mark.long),
         pytest.param("lattice", "cpu+cuda:0", marks=pytest.mark.long),
         pytest.param("paillier", "cpu+cuda:0", marks=pytest.mark.long),
     ],

@@ -50,6 +50,20 @@ def test_a_second_process_for_a_role(apart, tmp_path, capsys) -> None:
         assert "role 'north' is played already" in told_by(capsys, apart, path)
 
 
+def test_a_relay_that_ends_lets_go_of_every_role(apart, tmp_path) -> None:
+    closed = []
+
+    class Going:
+        def close(self) -> None:
+            closed.append(self)
+            relay._forget(self)
+
+    with relay_of(apart, tmp_path / "relay") as relay:
+        relay._joined = {role: Going() for role in apart.roles}
+    assert len(closed) == len(apart.roles)
+    assert relay._joined == {}
+
+
 def test_another_release(apart, tmp_path, capsys, monkeypatch) -> None:
     path = tmp_path / "relay"
     with relay_of(apart, path):

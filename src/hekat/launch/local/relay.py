@@ -120,7 +120,10 @@ class LocalRelay:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._path.unlink(missing_ok=True)
-        for connection in self._joined.values():
+        with self._changed:
+            joined = list(self._joined.values())
+        for connection in joined:
+            # It is forgotten as it goes.
             connection.close()
 
     def _accept(self) -> None:

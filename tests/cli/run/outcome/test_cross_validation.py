@@ -129,6 +129,7 @@ def test_a_dry_run_counts_the_rounds_of_all_models(folded) -> None:
     assert one["run_bytes"] == one["first_bytes"] + 8 * one["round_bytes"] + one["last_bytes"]
 
 
+@pytest.mark.long
 def test_folds_in_processes_are_those_of_one_process(folded) -> None:
     """In the clear too, where an update has no bound that a result could hold."""
     in_the_clear(folded)
