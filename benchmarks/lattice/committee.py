@@ -87,15 +87,15 @@ class CommitteeOpening:
         """Every party deals and signs; median seconds of one."""
         seconds = []
         for party in self._parties:
-            key = PartyKey.generate()
+            key, keys = PartyKey.generate(), self._scheme.draw_keys()
             start = self._clock()
-            dealt = self._scheme.deal(self._context, party, self._parameters)
-            signature = key.sign(DEALING_PURPOSE, *dealing_fields(self._context, dealt.digests))
+            dealt = self._scheme.deal(self._context, party, self._parameters, keys)
+            signature = key.sign(DEALING_PURPOSE, *dealing_fields(self._context, dealt.digests, dealt.offset))
             seconds.append(self._clock() - start)
             upload_digest = hashlib.sha256(party.encode()).digest()
             fields = upload_fields(self._context, upload_digest, dealt.digests)
             upload = IncludedUpload(party, upload_digest, dealt.digests, key.sign(UPLOAD_PURPOSE, *fields))
-            self._dealers[party] = _Dealer(key, dealt, DigestList(dealt.digests, signature), upload)
+            self._dealers[party] = _Dealer(key, dealt, DigestList(dealt.digests, signature, dealt.offset), upload)
         return statistics.median(seconds)
 
     def _check_all(self) -> tuple[float, dict[str, dict[str, FieldArray]]]:
@@ -109,10 +109,10 @@ class CommitteeOpening:
         degree = self._parameters.form.ring.degree
         kept = {}
         for party, dealer in self._dealers.items():
-            fields = dealing_fields(self._context, dealer.digests.digests)
+            fields = dealing_fields(self._context, dealer.digests.digests, dealer.digests.offset)
             assert dealer.key.public.verify(dealer.digests.signature, DEALING_PURPOSE, *fields)
             message, digest = dealer.dealt.messages[member], dealer.digests.digests[position]
-            kept[party] = self._scheme.read(self._context, party, member, message, digest, degree)
+            kept[party] = self._scheme.read(self._context, party, member, message, dealer.dealt.offset, digest, degree)
         challenge = self._challenge()
         return kept, CheckAnswer(challenge, {}, self._scheme.check_values(challenge, kept, degree))
 

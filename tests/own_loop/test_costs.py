@@ -28,8 +28,8 @@ def test_costs_add_up_by_party_round_and_step(play_with, tmp_path) -> None:
         assert cost.value_count == values
         assert cost.float32_bytes == 4 * values
         assert set(cost.bytes) == set(THREE)
-        # 16 bits among three parties are masked in 19.5.
-        assert 19.5 < cost.bits_per_value < 22.5
+        # 16 bits among three parties are masked in 19.5; a sum's offset, 4 kB for 40,000 values, takes 0.8 more.
+        assert 20.3 < cost.bits_per_value < 24.3
         assert all(min(part.up, part.down, part.shares) > 0 for part in cost.bytes.values())
     assert costs.float32_bytes == 3 * 3 * 4 * values
     assert costs.value_count == 3 * 3 * values

@@ -150,14 +150,14 @@ def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
 def masked_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
     """As `current_objects`: what is told of a masked upload; earlier versions are kept beside them."""
     digest, signature = bytes(range(32)), bytes(64)
-    dealt = DealtMessage("A16-16", [digest, digest], signature)
-    dealers = DealersMessage("A16-16", {"north": [digest]}, {"north": signature})
+    dealt = DealtMessage("A16-16", [digest, digest], signature, digest)
+    dealers = DealersMessage("A16-16", {"north": [digest]}, {"north": signature}, {"north": digest})
     included = IncludedMessage(
         digest, "round-2", {"north": digest}, {"north": [digest]}, {"north": b""}, {"north": signature}
     )
     return {
-        "dealt-message.v2": ("DealtMessage", lambda: to_bytes(dealt)),
-        "dealers-message.v2": ("DealersMessage", lambda: to_bytes(dealers)),
+        "dealt-message.v3": ("DealtMessage", lambda: to_bytes(dealt)),
+        "dealers-message.v3": ("DealersMessage", lambda: to_bytes(dealers)),
         "included-message.v2": ("IncludedMessage", lambda: to_bytes(included)),
         "opened-message.v2": ("OpenedMessage", lambda: to_bytes(OpenedMessage(False, ["north"], signature))),
         "outcome-message.v3": ("OutcomeMessage", lambda: to_bytes(OutcomeMessage(False, {"north": signature}))),

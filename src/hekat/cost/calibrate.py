@@ -197,13 +197,15 @@ def _calibrate_opening(
     )
     context = UploadContext(_SESSION, 0, "cost", parameters.name)
     dealer, degree = uploaders[0], parameters.form.ring.degree
-    dealt = way.deal(context, dealer, parameters)
+    keys = way.draw_keys()
+    dealt = way.deal(context, dealer, parameters, keys)
     members = way.members
-    seconds = {"deal": seconds_of(lambda: way.deal(context, dealer, parameters))}
+    seconds = {"deal": seconds_of(lambda: way.deal(context, dealer, parameters, keys))}
 
     def check(position: int) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.uint16]]]:
         member = members[position]
-        share = way.read(context, dealer, member, dealt.messages[member], dealt.digests[position], degree)
+        message, digest = dealt.messages[member], dealt.digests[position]
+        share = way.read(context, dealer, member, message, dealt.offset, digest, degree)
         way.check_values(bytes(32), {dealer: share}, degree)
         return dict.fromkeys(uploaders, share)
 

@@ -179,14 +179,15 @@ class MaskedSummation(Summation):
 
     def _check_dealt(self, leg: Leg, party: str, message: DealtMessage) -> None:
         context = leg.dealing_context(self._channel.session_id, message.parameter_set)
-        check_dealt(party, message, context, max(1, len(self._scheme.members)), self._channel.verify)
+        check_dealt(party, message, context, self._scheme, self._channel.verify)
 
     def _state_dealers(self, dealing: _Dealing) -> None:
         """Tell members whose shares they are to check."""
         digests = {party: message.share_digests for party, message in dealing.dealt.items()}
         signatures = {party: message.signature for party, message in dealing.dealt.items()}
+        offsets = {party: message.offset for party, message in dealing.dealt.items()}
+        dealers = DealersMessage(dealing.set_name, digests, signatures, offsets)
         for member in self._reachable_members():
-            dealers = DealersMessage(dealing.set_name, digests, signatures)
             self._send_to_member(member, dealing.leg.name("dealers"), dealers)
 
     def _check_shares(self, dealing: _Dealing) -> None:
@@ -202,9 +203,7 @@ class MaskedSummation(Summation):
                 answers[self._scheme.members.index(member) + 1] = read_answer(checked)
         self._drop_lone_accusers(leg, dealt, answers)
         with self._stopwatch.measure("aggregate"):
-            lists = {
-                party: DigestList(tuple(message.share_digests), message.signature) for party, message in dealt.items()
-            }
+            lists = {party: DigestList(tuple(one.share_digests), one.signature) for party, one in dealt.items()}
             verdict = judge_dealers(tuple(dealt), answers, challenge_digest_of(context, lists), self._scheme.quorum)
         for point, reason in verdict.faulty_members.items():
             self._give_up_member(self._scheme.members[point - 1], f"in the share check of {leg.step} it {reason}")

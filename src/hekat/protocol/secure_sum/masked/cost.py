@@ -64,7 +64,7 @@ def masked_packing(settings: SumSettings, shape: SumShape, uploader_count: int) 
 
 def dealt_by(scheme: OpeningScheme, dealer: str, parameters: LatticeParameters) -> Dealt:
     """What a party deals of a secret that is never used."""
-    return scheme.deal(UploadContext(bytes(32), 0, "cost", parameters.name), dealer, parameters)
+    return scheme.deal(UploadContext(bytes(32), 0, "cost", parameters.name), dealer, parameters, scheme.draw_keys())
 
 
 def masked_messages(
@@ -106,16 +106,15 @@ def _shares(
     dealt: Dealt,
 ) -> Iterator[Sent]:
     hub, digests = settings.aggregator, list(dealt.digests)
-    told = message_bytes(DealtMessage(parameters.name, digests, _SIGNATURE))
+    told = message_bytes(DealtMessage(parameters.name, digests, _SIGNATURE, dealt.offset))
     for party in uploaders:
-        yield from (
-            Sent(party, member, leg.name("share"), message_bytes(ShareMessage(b""), len(content)))
-            for member, content in dealt.messages.items()
-            if member != party
-        )
+        if settings.authority is not None:
+            share = message_bytes(ShareMessage(dealt.messages[settings.authority]))
+            yield Sent(party, settings.authority, leg.name("share"), share)
         yield Sent(party, hub, leg.name("dealt"), told)
     lists, signatures = dict.fromkeys(uploaders, digests), dict.fromkeys(uploaders, _SIGNATURE)
-    dealers = message_bytes(DealersMessage(parameters.name, lists, signatures))
+    offsets = dict.fromkeys(uploaders, dealt.offset)
+    dealers = message_bytes(DealersMessage(parameters.name, lists, signatures, offsets))
     values = dict.fromkeys(uploaders, np.zeros(CHECKS, dtype=np.uint64))
     checked = message_bytes(CheckedMessage(_DIGEST, {}, values))
     for member in scheme.members:

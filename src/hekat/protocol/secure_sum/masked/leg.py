@@ -10,6 +10,8 @@ from hekat.protocol.secure_sum.settings import SumSettings
 
 AUTHORITY_STEP = "authority/begin"
 """The step name under which the aggregator tells a key authority of every upload, and of the end."""
+SHARE_KEYS_STEP = "share-keys"
+"""The step name under which a party gives each member of a committee its keys, before it deals first in a session."""
 MAX_UPLOADS = 3
 """An upload whose releases do not fit together is made again so often, with everything fresh, of a sum unseen."""
 MAX_RELEASES = 1 + MAX_UPLOADS

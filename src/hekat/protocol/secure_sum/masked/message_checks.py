@@ -19,9 +19,15 @@ from hekat.protocol.secure_sum.masked.messages import (
     StatementMessage,
     UploadMessage,
 )
-from hekat.protocol.secure_sum.masked.opening.asking_again import NOT_OPENED_PURPOSE, not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
-from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
+from hekat.protocol.secure_sum.masked.opening.included import (
+    NOT_OPENED_PURPOSE,
+    UPLOAD_PURPOSE,
+    IncludedSet,
+    not_opened_fields,
+    upload_fields,
+)
+from hekat.protocol.secure_sum.masked.opening.opening_scheme import OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer
 from hekat.protocol.secure_sum.masked.opening.share_message import DEALING_PURPOSE, dealing_fields
 from hekat.protocol.secure_sum.masked.opening.shared import salt_digest
@@ -29,16 +35,24 @@ from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES
 from hekat.scheme.lattice import SETS
 
 
-def check_dealt(party: str, message: DealtMessage, context: UploadContext, digest_count: int, verify: Verify) -> None:
-    """Raise InputError unless set and digests are possible, and signed by the party for this upload."""
+def check_dealt(
+    party: str, message: DealtMessage, context: UploadContext, scheme: OpeningScheme, verify: Verify
+) -> None:
+    """Raise InputError unless set, offset and digests are possible, and signed by the party for this upload."""
     if message.parameter_set not in SETS:
         raise InputError("an unknown parameter set", expected="one of this release's", got="another")
+    size = scheme.offset_bytes(SETS[message.parameter_set].form.ring.degree)
+    if len(message.offset) != size:
+        raise InputError("an offset of another length", expected=f"{size} bytes", got=f"{len(message.offset)}")
+    digest_count = max(1, len(scheme.members))
     sizes = [len(digest) for digest in message.share_digests]
     if sizes != [DIGEST_BYTES] * digest_count:
         raise InputError(
             "malformed digests of shares", expected=f"{digest_count} of {DIGEST_BYTES} bytes", got=f"{len(sizes)}"
         )
-    if not verify(party, message.signature, DEALING_PURPOSE, *dealing_fields(context, message.share_digests)):
+    if not verify(
+        party, message.signature, DEALING_PURPOSE, *dealing_fields(context, message.share_digests, message.offset)
+    ):
         raise InputError("a signature that does not hold", expected="one over the digests of its shares", got="another")
 
 

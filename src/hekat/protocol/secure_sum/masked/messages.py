@@ -67,32 +67,45 @@ class BeginMessage:
     participants: list[str] = public()
 
 
+@message("horizontal/share-keys", version=1)
+@dataclass(frozen=True)
+class ShareKeysMessage:
+    """Party to each member, once: the keys from which the member's Shamir shares of its secrets follow."""
+
+    keys: bytes = sealed("keys of shares of this party's round secrets: fewer members than the threshold lack one")
+
+
 @message("horizontal/share", version=1)
 @dataclass(frozen=True)
 class ShareMessage:
-    """Party to each member: a salted Shamir share of its round secret (or, to an authority, the secret's seed)."""
+    """Party to authority: the seed of its secret of this upload."""
 
-    content: bytes = sealed("a share of this party's round secret: fewer than the threshold tell nothing")
+    content: bytes = sealed("the seed of this party's round secret")
 
 
-@message("horizontal/dealt", version=2)
+@message("horizontal/dealt", version=3)
 @dataclass(frozen=True)
 class DealtMessage:
-    """Party to aggregator: digests of the shares it dealt of the next upload's secret, one for each member."""
+    """Party to aggregator: digests of the shares that it dealt of the next upload's secret, one for each member.
+
+    `offset`: of a committee, what members add to numbers of their keys to have their shares.
+    """
 
     parameter_set: str = public()
     share_digests: list[bytes] = public()
     signature: bytes = public()
+    offset: bytes = ciphertext(under="keys of the party: as many members as the threshold hold all of them together")
 
 
-@message("horizontal/dealers", version=2, read_once=True)
+@message("horizontal/dealers", version=3, read_once=True)
 @dataclass(frozen=True)
 class DealersMessage:
-    """Aggregator to each member: the dealers, and the digests of all their shares with their signatures."""
+    """Aggregator to each member: the dealers, their offsets, and the digests of all their shares with signatures."""
 
     parameter_set: str = public()
     share_digests: dict[str, list[bytes]] = public()
     signatures: dict[str, bytes] = public()
+    offsets: dict[str, bytes] = ciphertext(under="keys of each dealer, as in what it told the aggregator")
 
 
 @message("horizontal/checked", version=1)

@@ -121,9 +121,9 @@ class MaskedAggregation(PartySide):
             raise
 
     def close(self) -> None:
-        """Wipe a secret, and a member's shares, that no upload follows."""
+        """Wipe a secret, a member's shares, and the keys of shares: no upload follows."""
         self._ahead = None
-        self._opening.drop()
+        self._opening.close()
 
     def compare_final(self, digest: bytes) -> tuple[str, ...]:
         self.settle()

@@ -13,7 +13,14 @@ import pytest
 
 from hekat.channel.party_key import PartyKey
 from hekat.channel.statements import Statements
-from hekat.protocol.secure_sum.masked.opening.committee import Committee, Dealing, deal, form_committee, sum_shares
+from hekat.protocol.secure_sum.masked.opening.committee import (
+    Committee,
+    Dealing,
+    deal,
+    form_committee,
+    read_share,
+    sum_shares,
+)
 from hekat.protocol.secure_sum.masked.opening.included import (
     UPLOAD_PURPOSE,
     IncludedSet,
@@ -29,11 +36,11 @@ from hekat.protocol.secure_sum.masked.opening.share_check import (
     check_values,
     expand_challenge,
 )
+from hekat.protocol.secure_sum.masked.opening.share_keys import ShareKeys
 from hekat.protocol.secure_sum.masked.opening.share_message import (
     DEALING_PURPOSE,
     DigestList,
     dealing_fields,
-    read_share,
 )
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 
@@ -57,16 +64,24 @@ class Round:
         self.secrets = {p: generator.integers(-21, 22, DEGREE).astype(np.int8) for p in self.parties}
         self.job_digest = b"j" * 32
 
+    def draw_keys(self) -> ShareKeys:
+        return ShareKeys.draw(len(self.committee.members), self.committee.threshold)
+
     @cached_property
     def dealings(self) -> dict[str, Dealing]:
-        return {party: deal(self.committee, self.context, party, s) for party, s in self.secrets.items()}
+        return {
+            party: deal(self.committee, self.context, party, s, self.draw_keys()) for party, s in self.secrets.items()
+        }
 
     @cached_property
     def lists(self) -> dict[str, DigestList]:
-        return {party: self.sign_list(party, dealing.digests) for party, dealing in self.dealings.items()}
+        return {
+            party: self.sign_list(party, dealing.digests, dealing.offset) for party, dealing in self.dealings.items()
+        }
 
-    def sign_list(self, party: str, digests: tuple[bytes, ...]) -> DigestList:
-        return DigestList(digests, self.keys[party].sign(DEALING_PURPOSE, *dealing_fields(self.context, digests)))
+    def sign_list(self, party: str, digests: tuple[bytes, ...], offset: bytes) -> DigestList:
+        fields = dealing_fields(self.context, digests, offset)
+        return DigestList(digests, self.keys[party].sign(DEALING_PURPOSE, *fields), offset)
 
     def verify(self, party: str, signature: bytes, purpose: str, *fields: bytes) -> bool:
         return party in self.keys and self.keys[party].public.verify(signature, purpose, *fields)
@@ -82,10 +97,12 @@ class Round:
     def keep(self, member: str) -> Mapping[str, npt.NDArray[np.uint16]]:
         """What an honest member keeps of all dealers."""
         point = self.committee.point_of(member)
-        return {
-            party: read_share(self.context, party, member, message, self.lists[party].digests[point - 1], DEGREE)
-            for party, message in self.messages_for(member).items()
-        }
+        kept = {}
+        for party, message in self.messages_for(member).items():
+            told = self.lists[party]
+            stated = told.digests[point - 1]
+            kept[party] = read_share(self.committee, self.context, party, member, message, told.offset, stated, DEGREE)
+        return kept
 
     def answers(self) -> dict[int, CheckAnswer]:
         """Every member's honest answer to the challenge, by point."""

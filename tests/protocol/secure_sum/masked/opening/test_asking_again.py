@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hekat.protocol.secure_sum.masked.opening.asking_again import not_opened_fields
+from hekat.protocol.secure_sum.masked.opening.included import not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.protocol.secure_sum.masked.opening.sharing import share_secret
 
 from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.protocol.secure_sum.masked.opening.committee import (
@@ -26,7 +27,6 @@ from hekat.protocol.secure_sum.masked.opening.committee import (
 from hekat.protocol.secure_sum.masked.opening.field import PRIME, evaluate_at, to_field
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
 from hekat.protocol.secure_sum.masked.opening.release_record import ReleaseRecord
-from hekat.protocol.secure_sum.masked.opening.shamir import share_secret
 from hekat.protocol.secure_sum.masked.opening.share_check import judge_dealers
 
 DEGREE = 64
@@ -225,4 +225,5 @@ def test_a_dealing_shows_no_shares(make_round: Callable[..., Any]) -> None:
     this = make_round(3, seed=41)
     dealing = this.dealings["party-0"]
     assert "messages" not in repr(dealing)
+    assert "secret" in repr(this.draw_keys())
     assert len(set(dealing.digests)) == len(this.committee.members)

@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 
 from hekat.errors import HekatError, InputError, ProtocolError, StateError
-from hekat.protocol.secure_sum.masked.opening.committee import deal, form_committee, open_sum, threshold_of
+from hekat.protocol.secure_sum.masked.opening.committee import (
+    deal,
+    form_committee,
+    open_sum,
+    read_share,
+    threshold_of,
+)
 from hekat.protocol.secure_sum.masked.opening.member_draw import commitment_of, draw_members, draw_names, list_digest_of
 from hekat.protocol.secure_sum.masked.opening.member_record import MemberRecord
-from hekat.protocol.secure_sum.masked.opening.share_message import read_share
+from hekat.protocol.secure_sum.masked.opening.share_keys import ShareKeys
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 
 JOB = bytes(range(32))
@@ -32,10 +38,17 @@ def opened_by(members: tuple[str, ...], parties: tuple[str, ...], colluding: tup
     """Whether the colluding parties, with what one dealer gives them, read its secret alone."""
     committee = form_committee(parties, members)
     context = UploadContext(b"s" * 32, 1, "round-1", "A16-16")
-    dealing = deal(committee, context, "clinic-0", COEFFICIENTS)
+    dealing = deal(committee, context, "clinic-0", COEFFICIENTS, ShareKeys.draw(7, 5))
     shares = {
         committee.point_of(name): read_share(
-            context, "clinic-0", name, dealing.messages[name], dealing.digests[members.index(name)], 64
+            committee,
+            context,
+            "clinic-0",
+            name,
+            dealing.messages[name],
+            dealing.offset,
+            dealing.digests[members.index(name)],
+            64,
         )[:64]
         for name in members
         if name in colluding

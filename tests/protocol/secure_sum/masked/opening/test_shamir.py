@@ -6,11 +6,18 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.protocol.secure_sum.masked.opening.sharing import share_secret
 
 from hekat.errors import InputError
 from hekat.protocol.secure_sum.masked.opening.committee import threshold_of
-from hekat.protocol.secure_sum.masked.opening.field import PRIME, centre, evaluate_at
-from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS, share_secret
+from hekat.protocol.secure_sum.masked.opening.field import PRIME, centre, evaluate_at, random_elements
+from hekat.protocol.secure_sum.masked.opening.shamir import (
+    CHECKS,
+    held_sets,
+    hide_secret,
+    lacking_sets,
+    share_at,
+)
 
 
 @pytest.mark.parametrize("member_count", range(2, 8))
@@ -55,6 +62,58 @@ def test_shares_of_one_secret_are_uniform_and_independent(coefficient: int) -> N
     statistic = float(np.sum((counts - expected) ** 2) / expected)
     # Mean 4095, standard deviation 90.5: eight of these to either side.
     assert 4095 - 8 * 90.5 < statistic < 4095 + 8 * 90.5
+
+
+@pytest.mark.parametrize("member_count", range(2, 8))
+def test_what_t_less_one_members_hold_says_nothing_of_the_secret(member_count: int) -> None:
+    """Exact: with the offset, and all numbers that any t - 1 members hold, each secret fits one number of the set that
+    lacks nobody else; and the sharing is the same as if it had been drawn as a polynomial with these shares."""
+    threshold = threshold_of(member_count)
+    sets = lacking_sets(member_count, threshold)
+    for place, coalition in enumerate(sets):
+        held = {at for point in coalition for at in held_sets(point, member_count, threshold)}
+        assert held == set(range(len(sets))) - {place}
+    numbers = random_elements(len(sets), 1)
+    candidates = np.arange(-16, 17, dtype=np.int8)
+    offset = hide_secret(np.zeros(1, np.int8), numbers)
+    for place, coalition in enumerate(sets):
+        seen = set()
+        for secret in candidates:
+            other = numbers.copy()
+            other[place] = (int(numbers[place, 0]) + int(secret)) % PRIME
+            assert np.array_equal(hide_secret(np.array([secret]), other), offset), "the same offset"
+            shares = {
+                x: share_at(x, member_count, threshold, other[list(held_sets(x, member_count, threshold))], offset[:1])
+                for x in range(1, member_count + 1)
+            }
+            seen.add(tuple(int(shares[x][0]) for x in coalition))
+            points = [*coalition, *(x for x in shares if x not in coalition)][:threshold]
+            assert centre(evaluate_at(points, np.stack([shares[x] for x in points]), [0])[0])[0] == secret
+        assert len(seen) == 1, "and the same shares"
+
+
+def test_every_polynomial_comes_of_as_many_numbers() -> None:
+    """Exact: the polynomials of the sets span all of degree < t, so uniform numbers make a uniform polynomial."""
+    for member_count in range(2, 8):
+        threshold = threshold_of(member_count)
+        sets = lacking_sets(member_count, threshold)
+        columns = []
+        for place in range(len(sets)):
+            numbers, zero = np.zeros((len(sets), 1), np.uint16), np.zeros(1, np.uint16)
+            numbers[place] = 1
+            held = {x: numbers[list(held_sets(x, member_count, threshold))] for x in range(1, threshold + 1)}
+            columns.append([int(share_at(x, member_count, threshold, held[x], zero)[0]) for x in held])
+        # Member x of the first t alone has something of the set of the t - 1 others: a diagonal of t columns.
+        chosen = [sets.index(tuple(y for y in range(1, threshold + 1) if y != x)) for x in range(1, threshold + 1)]
+        rows = np.array([columns[place] for place in chosen])
+        assert np.count_nonzero(rows) == np.count_nonzero(np.diag(rows)) == threshold
+
+
+@pytest.mark.parametrize("pad", [0, PRIME - 1])
+@pytest.mark.parametrize("coefficient", [-32760, -21, 21, 32760])
+def test_an_offset_is_right_at_the_ends_of_the_field(pad: int, coefficient: int) -> None:
+    numbers = np.full((1, 1 + CHECKS), pad, np.uint16)
+    assert hide_secret(np.array([coefficient]), numbers).tolist() == [(coefficient - pad) % PRIME]
 
 
 def test_two_sharings_of_one_secret_differ() -> None:

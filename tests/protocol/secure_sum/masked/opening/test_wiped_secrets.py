@@ -38,18 +38,28 @@ def check_wiped(kept: list[tuple[np.ndarray, np.ndarray]]) -> None:
         assert not array.any()
 
 
-def test_the_polynomials_of_a_sharing(seen: Any) -> None:
-    kept = seen(shamir, "multiply_matrices", 1)
-    shares = shamir.share_secret(np.arange(-21, 22, dtype=np.int8), 5, 3)
-    check_wiped(kept)
-    assert shares.any()
-
-
-def test_the_shares_once_they_are_written(seen: Any, make_round: Any) -> None:
-    kept = seen(committee, "share_secret", -1)
+def test_the_numbers_that_hide_a_secret_and_their_sum(seen: Any, make_round: Any) -> None:
+    numbers, pads = seen(committee, "expand_keys", -1), seen(shamir, "reduce_wide", 0)
     this = make_round(5, seed=91)
-    assert len(this.dealings) == len(kept) == 5
-    check_wiped(kept)
+    assert len(this.dealings) == len(numbers) == 5
+    check_wiped(numbers)
+    check_wiped(pads[::2])
+
+
+def test_the_numbers_of_which_a_share_is_made(seen: Any, make_round: Any) -> None:
+    this = make_round(5, seed=93)
+    assert this.dealings
+    numbers = seen(committee, "expand_keys", -1)
+    assert all(share.any() for share in this.keep("party-1").values())
+    assert len(numbers) == 5
+    check_wiped(numbers)
+
+
+def test_keys_once_the_session_ends(make_round: Any) -> None:
+    keys = make_round(5, seed=94).draw_keys()
+    assert any(keys.as_bytes)
+    keys.wipe()
+    assert not any(keys.as_bytes)
 
 
 def test_the_sums_of_shares_and_what_opens_them(seen: Any, make_round: Any) -> None:

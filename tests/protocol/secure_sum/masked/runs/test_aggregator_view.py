@@ -54,6 +54,7 @@ class Secrets:
         for scheme in (CommitteeScheme, AuthorityScheme, SharedKeyScheme):
             monkeypatch.setattr(scheme, "deal", self._watch_deal(scheme.deal))
             monkeypatch.setattr(scheme, "combine", self._watch(scheme.combine))
+            monkeypatch.setattr(scheme, "read", self._watch_read(scheme.read))
             monkeypatch.setattr(scheme, "open", self._watch_open(scheme.open))
         monkeypatch.setattr(opening_schemes, "derive_seed", self._watch(opening_schemes.derive_seed))
         original = run_keys.secrets.token_bytes
@@ -75,11 +76,19 @@ class Secrets:
 
         return watched
 
+    def _watch_read(self, original):
+        def read(*arguments):
+            share = original(*arguments)
+            self._add(share.astype("<u2").tobytes())
+            return share
+
+        return read
+
     def _watch_deal(self, original):
-        def deal(scheme, context, dealer, parameters):
-            dealt = original(scheme, context, dealer, parameters)
+        def deal(scheme, *arguments):
+            dealt = original(scheme, *arguments)
             self._add_small(dealt.secret.coefficients)
-            # A share message begins with its salt, which is secret too.
+            # Seeds of an authority, or the keys of a committee's members.
             self._add(*dealt.messages.values())
             return dealt
 
@@ -116,7 +125,8 @@ def test_its_ledger_has_ciphertexts_public_facts_and_what_is_declared(
     expected = DISCLOSED if opening != "shared" else DISCLOSED - {("horizontal/checked", "values")}
     assert disclosed == expected
     assert {(row.kind, row.field) for row in report.learned if row.disclosure_class == "ciphertext"} == {
-        ("horizontal/masked-block", "written")
+        ("horizontal/masked-block", "written"),
+        ("horizontal/dealt", "offset"),
     }
     without = {"horizontal/checked", "horizontal/released"} if opening == "shared" else set()
     assert {row.kind for row in report.learned} == KINDS - without
@@ -192,7 +202,7 @@ def test_sealed_fields_go_between_openers_and_parties_alone(
     rehearsal = rehearse_masked(masked_settings(5, opening), ledger_folder=tmp_path)
     rehearsal.run()
     secret_kinds = {
-        "committee": {"horizontal/run-secrets", "horizontal/share", "horizontal/release"},
+        "committee": {"horizontal/run-secrets", "horizontal/share-keys", "horizontal/release"},
         "authority": {"horizontal/run-secrets", "horizontal/share", "horizontal/release"},
         "shared": {"horizontal/run-secrets"},
     }[opening]
@@ -214,7 +224,8 @@ def test_messages_and_runs_print_no_secret(opening, play, masked_settings, monke
     rehearsal, _, error = play(show, role="a", settings=masked_settings(5, opening))
     assert error is None
     text = " ".join([*shown, repr(rehearsal)])
-    assert any("ShareMessage" in line for line in shown) == (opening != "shared")
+    assert any("ShareKeysMessage" in line for line in shown) == (opening == "committee")
+    assert any("ShareMessage" in line for line in shown) == (opening == "authority")
     for secret in secrets.found:
         assert repr(secret[:LEAST_BYTES])[2:-1] not in text
         assert secret[:LEAST_BYTES].hex() not in text

@@ -17,6 +17,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     UploadMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.scheme.lattice import SETS, generate_secret
 
@@ -64,8 +65,17 @@ def test_a_party_lost_between_dealing_and_its_upload_is_left_out(rehearse_masked
 
 
 @pytest.mark.parametrize("opening", ["committee", "authority"])
-def test_of_a_dealer_whose_shares_are_refused_no_block_is_read(opening, play, two_rounds, meddle) -> None:
+def test_of_a_dealer_whose_shares_are_refused_no_block_is_read(opening, play, two_rounds, meddle, monkeypatch) -> None:
     """Its upload left before the verdict, together with the members' answers."""
+
+    original = CommitteeScheme.deal
+
+    def deal_other_shares(scheme, context, dealer, *others):
+        dealt = original(scheme, context, dealer, *others)
+        is_wrong = dealer == "d" and context.step == "round-2"
+        return replace(dealt, digests=tuple(bytes(32) for _ in dealt.digests)) if is_wrong else dealt
+
+    monkeypatch.setattr(CommitteeScheme, "deal", deal_other_shares)
 
     def deal_wrongly(to, step, message):
         wrong = isinstance(message, ShareMessage) and step.startswith("round-2/")

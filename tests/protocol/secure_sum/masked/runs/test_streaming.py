@@ -196,7 +196,7 @@ class Senders:
     def receive(self, sender: str, step: str, message_type: type, timeout_s: float | None = None):
         if message_type is DealtMessage:
             digest = salt_digest(self._context, sender, self._salts[sender])
-            return DealtMessage(self._parameters.name, [digest], b"")
+            return DealtMessage(self._parameters.name, [digest], b"", b"")
         if message_type is UploadMessage:
             return UploadMessage(self._parameters.name, self._lane_count, bytes(32))
         if message_type is MaskedBlockMessage:

@@ -22,6 +22,7 @@ from hekat.engine.ring.interface import CBD_BOUND
 from hekat.errors import InputError, PolicyError, ProtocolError
 from hekat.protocol.secure_sum.masked.opening.field import (
     PRIME,
+    WRONG_LENGTH,
     FieldArray,
     UnsignedArray,
     centre,
@@ -30,8 +31,15 @@ from hekat.protocol.secure_sum.masked.opening.field import (
     reduce_wide,
     wipe,
 )
-from hekat.protocol.secure_sum.masked.opening.shamir import share_secret
-from hekat.protocol.secure_sum.masked.opening.share_message import share_digest, write_share
+from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS, hide_secret, share_at
+from hekat.protocol.secure_sum.masked.opening.share_keys import ShareKeys, expand_keys, key_bytes_of_member
+from hekat.protocol.secure_sum.masked.opening.share_message import (
+    WRONG_DIGEST,
+    draw_salt,
+    read_offset,
+    share_digest,
+    write_offset,
+)
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 
 MAX_MEMBERS = 7
@@ -132,21 +140,63 @@ def say_members(parties: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Dealing:
-    """One dealer's share messages by member, secret, and their digests in the members' order, public."""
+    """One upload's shares: each member's keys, secret; the offset and the digests in the members' order, public."""
 
     messages: dict[str, bytes] = field(repr=False)
+    offset: bytes
     digests: tuple[bytes, ...]
 
 
 def deal(
-    committee: Committee, context: UploadContext, dealer: str, coefficients: npt.NDArray[np.signedinteger[Any]]
+    committee: Committee,
+    context: UploadContext,
+    dealer: str,
+    coefficients: npt.NDArray[np.signedinteger[Any]],
+    keys: ShareKeys,
 ) -> Dealing:
-    """Fresh shares of a secret's N coefficients for every member, also for the dealer where it is a member."""
-    shares = share_secret(coefficients, len(committee.members), committee.threshold)
-    messages = {member: write_share(share) for member, share in zip(committee.members, shares, strict=True)}
-    wipe(shares)
-    digests = tuple(share_digest(context, dealer, member, message) for member, message in messages.items())
-    return Dealing(messages, digests)
+    """Shares of a secret's N coefficients for every member, also for the dealer where it is a member.
+
+    `keys` move on to the next upload.
+    """
+    salt = draw_salt()
+    numbers = expand_keys(keys.as_bytes, context, dealer, salt, len(coefficients) + CHECKS)
+    offset = write_offset(salt, hide_secret(coefficients, numbers))
+    wipe(numbers)
+    member_count, threshold = len(committee.members), committee.threshold
+    messages = {
+        member: keys.held_by(point, member_count, threshold) for point, member in enumerate(committee.members, start=1)
+    }
+    keys.advance()
+    digests = tuple(share_digest(context, dealer, member, held, offset) for member, held in messages.items())
+    return Dealing(messages, offset, digests)
+
+
+def read_share(
+    committee: Committee,
+    context: UploadContext,
+    dealer: str,
+    member: str,
+    keys: bytes,
+    offset: bytes,
+    digest: bytes,
+    degree: int,
+) -> FieldArray:
+    """The N + 8 values of a member's share, from its keys of the dealer and the offset; an array that can be wiped.
+
+    Raises ProtocolError whose `what` is one of REFUSALS: for another length, another digest (a share of another
+    session, number, dealer or member has one), and words of the offset from the prime on.
+    """
+    member_count, threshold = len(committee.members), committee.threshold
+    if len(keys) != key_bytes_of_member(member_count, threshold):
+        expected = key_bytes_of_member(member_count, threshold)
+        raise ProtocolError(WRONG_LENGTH, expected=f"{expected} bytes", got=f"{len(keys)}")
+    salt, hidden = read_offset(offset, degree)
+    if share_digest(context, dealer, member, keys, offset) != digest:
+        raise ProtocolError(WRONG_DIGEST, expected="keys and an offset of the stated digest")
+    numbers = expand_keys(keys, context, dealer, salt, degree + CHECKS)
+    share = share_at(committee.point_of(member), member_count, threshold, numbers, hidden)
+    wipe(numbers)
+    return share
 
 
 def sum_shares(shares: Iterable[FieldArray], degree: int) -> FieldArray:

@@ -7,22 +7,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hekat.errors import ChannelTimeoutError, PartyLostError, ProtocolError, SealError, WireError
+from hekat.errors import ChannelTimeoutError, InputError, PartyLostError, ProtocolError, SealError, WireError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.masked.leg import Leg
+from hekat.protocol.secure_sum.masked.leg import SHARE_KEYS_STEP, Leg
 from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
     DealersMessage,
     ReleasedMessage,
     ReleaseMessage,
+    ShareKeysMessage,
     ShareMessage,
 )
-from hekat.protocol.secure_sum.masked.opening.asking_again import NOT_OPENED_PURPOSE, not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
-from hekat.protocol.secure_sum.masked.opening.field import FieldArray, wipe
-from hekat.protocol.secure_sum.masked.opening.included import IncludedSet
+from hekat.protocol.secure_sum.masked.opening.field import WRONG_LENGTH, FieldArray, wipe
+from hekat.protocol.secure_sum.masked.opening.included import NOT_OPENED_PURPOSE, IncludedSet, not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.share_check import challenge_digest_of
+from hekat.protocol.secure_sum.masked.opening.share_keys import ShareKeys
 from hekat.protocol.secure_sum.masked.opening.share_message import (
     DEALING_PURPOSE,
     NO_SHARE,
@@ -76,6 +77,10 @@ class Member:
         self._own_release = b""
         self._last_release: _Release | None = None
         self._kept: dict[int, _Kept] = {}
+        self._keys: dict[str, ShareKeys] = {}
+        self._keyless: dict[str, str] = {}
+        """Parties that gave this member of a committee no keys of shares, each with the reason."""
+        self._is_of_committee = scheme.offset_bytes(1) > 0
 
     def check_dealt(self, leg: Leg, own_message: bytes | None = None) -> str:
         """Receive and check what every dealer sent here, and tell the aggregator; returns the parameter set's name.
@@ -102,16 +107,19 @@ class Member:
         for dealer, entry in lists.items():
             try:
                 own = own_message if dealer == me else None
-                message = self._receive_share(leg, dealer, wait) if own is None else own
+                message = self._find_share(leg, dealer, wait) if own is None else own
                 degree = kept.parameters.form.ring.degree
                 with self._stopwatch.measure("deal"):
                     kept.shares[dealer] = self._scheme.read(
-                        context, dealer, me, message, entry.digests[position], degree
+                        context, dealer, me, message, entry.offset, entry.digests[position], degree
                     )
             except (PartyLostError, ChannelTimeoutError, SealError, WireError):
                 refused[dealer] = NO_SHARE
             except ProtocolError as error:
                 refused[dealer] = error.what
+            finally:
+                if dealer in self._keys:
+                    self._keys[dealer].advance()
         with self._stopwatch.measure("deal"):
             challenge = challenge_digest_of(context, lists)
             values = self._scheme.check_values(challenge, kept.shares, kept.parameters.form.ring.degree)
@@ -134,6 +142,12 @@ class Member:
             wipe(*kept.shares.values())
         self._kept.clear()
         self._last_release = None
+
+    def close(self) -> None:
+        """As `drop`, and wipe the keys of all dealers."""
+        self.drop()
+        for keys in self._keys.values():
+            keys.wipe()
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
         """Note durably that this member releases for a checked set, then release, and wipe the shares.
@@ -184,17 +198,35 @@ class Member:
             except PartyLostError:
                 continue  # it needs none any more; the others do
 
-    def _receive_share(self, leg: Leg, dealer: str, wait: PeerWait) -> bytes:
-        return self._channel.receive(dealer, leg.name("share"), ShareMessage, timeout_s=wait.left_s).content
+    def _find_share(self, leg: Leg, dealer: str, wait: PeerWait) -> bytes:
+        """What this member's share follows from. Raises ProtocolError, its `what` a reason to refuse the dealer."""
+        if not self._is_of_committee:
+            return self._channel.receive(dealer, leg.name("share"), ShareMessage, timeout_s=wait.left_s).content
+        if dealer not in self._keys and dealer not in self._keyless:
+            self._receive_keys(dealer, wait)
+        if dealer in self._keyless:
+            raise ProtocolError(self._keyless[dealer], expected="keys of its shares", got="none")
+        return self._keys[dealer].as_bytes
+
+    def _receive_keys(self, dealer: str, wait: PeerWait) -> None:
+        """Once, as the dealer deals for the first time in this session."""
+        try:
+            message = self._channel.receive(dealer, SHARE_KEYS_STEP, ShareKeysMessage, timeout_s=wait.left_s)
+            self._keys[dealer] = ShareKeys(message.keys)
+        except (PartyLostError, ChannelTimeoutError, SealError, WireError):
+            self._keyless[dealer] = NO_SHARE
+        except InputError:
+            self._keyless[dealer] = WRONG_LENGTH
 
     def _read_lists(self, context: UploadContext, dealers: DealersMessage) -> dict[str, DigestList]:
         """The dealers' signed lists of digests. Raises ProtocolError where dealers signed other ones."""
         lists: dict[str, DigestList] = {}
         sampled = self._participation.parties_in(context.step)
         for dealer, digests in dealers.share_digests.items():
-            entry = DigestList(tuple(digests), dealers.signatures.get(dealer, b""))
+            signature, offset = dealers.signatures.get(dealer, b""), dealers.offsets.get(dealer, b"")
+            entry = DigestList(tuple(digests), signature, offset)
             signed = dealer in sampled and self._channel.verify(
-                dealer, entry.signature, DEALING_PURPOSE, *dealing_fields(context, entry.digests)
+                dealer, entry.signature, DEALING_PURPOSE, *dealing_fields(context, entry.digests, entry.offset)
             )
             if not signed or len(entry.digests) != len(self._scheme.members):
                 raise ProtocolError(

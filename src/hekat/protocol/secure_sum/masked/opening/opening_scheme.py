@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.secure_sum.masked.opening.share_keys import ShareKeys
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
 
@@ -17,10 +18,14 @@ FieldArray = npt.NDArray[np.uint16]
 
 @dataclass(frozen=True)
 class Dealt:
-    """A fresh secret, and what the dealer sends of it: a message for each member, or a salt for everybody."""
+    """A fresh secret, and what the dealer tells of it: an offset or a salt for everybody, a message for an authority.
+
+    `messages`: what each member reads its share from, secret; a committee has it from the keys of the session.
+    """
 
     secret: SecretKey | None
     messages: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    offset: bytes = b""
     digests: tuple[bytes, ...] = ()
     salt: bytes = b""
 
@@ -42,12 +47,27 @@ class OpeningScheme(Protocol):
         """The openers, in a sentence for the ledger."""
         ...
 
-    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
-        """A fresh secret of the party `dealer`."""
+    def draw_keys(self) -> ShareKeys | None:
+        """Fresh keys of one dealer for a session; None where members are sent something in every upload, or nothing."""
+        ...
+
+    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters, keys: ShareKeys | None) -> Dealt:
+        """A fresh secret of the party `dealer`; `keys`, of `draw_keys`, move on to the next upload."""
+        ...
+
+    def offset_bytes(self, degree: int) -> int:
+        """How long the offset of a dealing is: 0 where there is none."""
         ...
 
     def read(
-        self, context: UploadContext, dealer: str, member: str, message: bytes, digest: bytes, degree: int
+        self,
+        context: UploadContext,
+        dealer: str,
+        member: str,
+        message: bytes,
+        offset: bytes,
+        digest: bytes,
+        degree: int,
     ) -> npt.NDArray[np.uint16]:
         """What a member keeps of a dealer's message. Raises ProtocolError, `what` fit to be told to others."""
         ...

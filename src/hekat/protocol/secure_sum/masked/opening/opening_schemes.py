@@ -18,13 +18,15 @@ from hekat.protocol.secure_sum.masked.opening.committee import (
     least_included,
     member_count_of,
     open_sum,
+    read_share,
     sum_shares,
 )
 from hekat.protocol.secure_sum.masked.opening.field import FieldArray, read_elements, write_elements
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt, OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.share_check import check_values, expand_challenge
-from hekat.protocol.secure_sum.masked.opening.share_message import read_share
+from hekat.protocol.secure_sum.masked.opening.share_keys import ShareKeys
+from hekat.protocol.secure_sum.masked.opening.share_message import offset_bytes
 from hekat.protocol.secure_sum.masked.opening.shared import derive_seed, draw_salt, open_shared, salt_digest
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -103,15 +105,29 @@ class CommitteeScheme:
             f"{spare} may be lost; {_count_colluders(parties, among)} may work with the aggregator"
         )
 
-    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
+    def draw_keys(self) -> ShareKeys:
+        return ShareKeys.draw(len(self.members), self.quorum)
+
+    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters, keys: ShareKeys | None) -> Dealt:
+        assert keys is not None  # made by `draw_keys`
         secret = generate_secret(parameters)
-        dealing = deal(self._committee, context, dealer, secret.coefficients)
-        return Dealt(secret, dealing.messages, dealing.digests)
+        dealing = deal(self._committee, context, dealer, secret.coefficients, keys)
+        return Dealt(secret, dealing.messages, dealing.offset, dealing.digests)
+
+    def offset_bytes(self, degree: int) -> int:
+        return offset_bytes(degree)
 
     def read(
-        self, context: UploadContext, dealer: str, member: str, message: bytes, digest: bytes, degree: int
+        self,
+        context: UploadContext,
+        dealer: str,
+        member: str,
+        message: bytes,
+        offset: bytes,
+        digest: bytes,
+        degree: int,
     ) -> FieldArray:
-        return read_share(context, dealer, member, message, digest, degree)
+        return read_share(self._committee, context, dealer, member, message, offset, digest, degree)
 
     def check_values(
         self, challenge_digest: bytes, kept: Mapping[str, FieldArray], degree: int
@@ -162,13 +178,26 @@ class AuthorityScheme:
     def describe(self) -> str:
         return f"sums are opened by {self._authority}, which could open every update as well"
 
-    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
+    def draw_keys(self) -> None:
+        return None
+
+    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters, keys: ShareKeys | None) -> Dealt:
         seed = draw_seed()
         secret = secret_from_seed(parameters, seed)
-        return Dealt(secret, {self._authority: seed}, (seed_digest(context, dealer, seed),))
+        return Dealt(secret, {self._authority: seed}, digests=(seed_digest(context, dealer, seed),))
+
+    def offset_bytes(self, degree: int) -> int:
+        return 0
 
     def read(
-        self, context: UploadContext, dealer: str, member: str, message: bytes, digest: bytes, degree: int
+        self,
+        context: UploadContext,
+        dealer: str,
+        member: str,
+        message: bytes,
+        offset: bytes,
+        digest: bytes,
+        degree: int,
     ) -> FieldArray:
         check_seed(context, dealer, message, digest)
         return np.frombuffer(message, "<u2").astype(np.uint16)
@@ -216,13 +245,26 @@ class SharedKeyScheme:
     def describe(self) -> str:
         return "all parties share one key: any of them, with the aggregator, can open every update"
 
-    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters) -> Dealt:
+    def draw_keys(self) -> None:
+        return None
+
+    def deal(self, context: UploadContext, dealer: str, parameters: LatticeParameters, keys: ShareKeys | None) -> Dealt:
         salt = draw_salt()
         secret = secret_from_seed(parameters, derive_seed(self._key, context, dealer, salt))
         return Dealt(secret, digests=(salt_digest(context, dealer, salt),), salt=salt)
 
+    def offset_bytes(self, degree: int) -> int:
+        return 0
+
     def read(
-        self, context: UploadContext, dealer: str, member: str, message: bytes, digest: bytes, degree: int
+        self,
+        context: UploadContext,
+        dealer: str,
+        member: str,
+        message: bytes,
+        offset: bytes,
+        digest: bytes,
+        degree: int,
     ) -> FieldArray:
         raise ProtocolError("opening 'shared' has no members", expected="no shares", got="one")
 

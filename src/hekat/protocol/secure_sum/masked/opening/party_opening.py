@@ -16,20 +16,22 @@ from hekat.errors import (
 )
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.altered_sum import altered_sum_error
-from hekat.protocol.secure_sum.masked.leg import MAX_RELEASES, Leg
+from hekat.protocol.secure_sum.masked.leg import MAX_RELEASES, SHARE_KEYS_STEP, Leg
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     IncludedMessage,
     ReleaseMessage,
+    ShareKeysMessage,
     ShareMessage,
     StatementMessage,
 )
-from hekat.protocol.secure_sum.masked.opening.asking_again import NOT_OPENED_PURPOSE, not_opened_fields
 from hekat.protocol.secure_sum.masked.opening.included import (
+    NOT_OPENED_PURPOSE,
     UPLOAD_PURPOSE,
     IncludedSet,
     IncludedUpload,
     check_included,
+    not_opened_fields,
     state_included,
     upload_fields,
 )
@@ -68,6 +70,7 @@ class PartyOpening:
             else None
         )
         self._participation = participation_of(channel, settings)
+        self._keys, self._told_keys = scheme.draw_keys(), False
         self._dealt: Dealt | None = None
         self._used: Dealt | None = None
         self._received: dict[str, bytes] = {}
@@ -78,17 +81,27 @@ class PartyOpening:
         """The openers of sums, in the order of their points."""
         return self._scheme.members
 
+    def _tell_keys(self) -> None:
+        """Give each member of a committee its keys of this party's shares, once, before anything is dealt."""
+        if self._keys is None or self._told_keys:
+            return
+        self._told_keys = True
+        for point, member in enumerate(self._scheme.members, start=1):
+            if member != self._channel.party:
+                keys = self._keys.held_by(point, len(self._scheme.members), self._scheme.quorum)
+                self._send_to_member(member, SHARE_KEYS_STEP, ShareKeysMessage(keys))
+
     def deal(self, leg: Leg, parameters: LatticeParameters) -> None:
-        """Make a fresh secret, deal it to the members, and send the aggregator the signed digests."""
+        """Make a fresh secret, deal it to the members, and send the aggregator the signed digests and the offset."""
         context = leg.dealing_context(self._channel.session_id, parameters.name)
+        self._tell_keys()
         with self._stopwatch.measure("deal"):
-            dealt = self._dealt = self._scheme.deal(context, self._channel.party, parameters)
-        gone = set(self._settings.parties) - set(leg.participants)
-        for member, message in dealt.messages.items():
-            if member != self._channel.party and member not in gone:
-                self._send_share(leg, member, message)
-        signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests))
-        answer = DealtMessage(parameters.name, list(dealt.digests), signature)
+            dealt = self._dealt = self._scheme.deal(context, self._channel.party, parameters, self._keys)
+        if self._keys is None:
+            for member, message in dealt.messages.items():
+                self._send_to_member(member, leg.name("share"), ShareMessage(message))
+        signature = self._channel.sign(DEALING_PURPOSE, *dealing_fields(context, dealt.digests, dealt.offset))
+        answer = DealtMessage(parameters.name, list(dealt.digests), signature, dealt.offset)
         self._channel.send(self._settings.aggregator, leg.name("dealt"), answer)
 
     def check_dealt(self, leg: Leg) -> None:
@@ -114,6 +127,14 @@ class PartyOpening:
             dealt.secret.wipe()
         if self._member is not None:
             self._member.drop()
+
+    def close(self) -> None:
+        """As `drop`, and wipe the keys of the session: no upload follows at all."""
+        self.drop()
+        if self._keys is not None:
+            self._keys.wipe()
+        if self._member is not None:
+            self._member.close()
 
     def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
         """This party's signature over `upload_digest`, the SHA-256 of its upload; it notes its job on disk first.
@@ -253,9 +274,9 @@ class PartyOpening:
         assert self._used is not None  # the upload comes first
         return self._used
 
-    def _send_share(self, leg: Leg, member: str, message: bytes) -> None:
+    def _send_to_member(self, member: str, step: str, message: object) -> None:
         try:
-            self._channel.send(member, leg.name("share"), ShareMessage(message))
+            self._channel.send(member, step, message)
         except PartyLostError:
             return  # the aggregator learns of it by itself; enough members may be left
 

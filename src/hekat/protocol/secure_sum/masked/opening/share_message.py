@@ -1,7 +1,7 @@
-"""One dealer's share for one member as bytes, its digest, and what a member checks before it keeps it.
+"""What a dealer tells of one upload's shares: the offset, digests of the shares, and what members check of them.
 
-Bytes: 16 of salt, then the N + 8 values as little-endian 16-bit words. The digest hides the share because the salt is
-fresh, and binds it to session, upload number, dealer and member.
+The offset as bytes: 32 of fresh salt, then N little-endian 16-bit words. A member's digest binds session, upload
+number, dealer and member, the member's keys, which hide it, and the offset: so it binds the share that follows.
 """
 
 from __future__ import annotations
@@ -21,55 +21,61 @@ from hekat.protocol.secure_sum.masked.opening.field import (
     read_elements,
     write_elements,
 )
-from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 
-SALT_BYTES = 16
-DEALING_PURPOSE = "hekat/lattice/dealing/1"
+SALT_BYTES = 32
+DEALING_PURPOSE = "hekat/lattice/dealing/2"
 NO_SHARE = "no share came"
 NO_LIST = "its list of digests is malformed or not signed by it"
 WRONG_DIGEST = "a share that is not the one its dealer signed"
 # Reasons for which a member refuses a share; fixed texts, since other roles receive them.
 REFUSALS = frozenset({NO_SHARE, NO_LIST, WRONG_LENGTH, WRONG_DIGEST, OUT_OF_RANGE})
-_DIGEST_LABEL = b"hekat/lattice/share/1"
+_DIGEST_LABEL = b"hekat/lattice/share/2"
 
 
 @dataclass(frozen=True)
 class DigestList:
-    """What a dealer shows to all: the digests of its share messages in the members' order, and its signature."""
+    """What a dealer shows to all: the digests of its shares in the members' order, its signature, and the offset."""
 
     digests: tuple[bytes, ...]
     signature: bytes
+    offset: bytes = b""
 
 
-def dealing_fields(context: UploadContext, digests: Sequence[bytes]) -> tuple[bytes, ...]:
-    """What a dealer signs, for DEALING_PURPOSE: session, number and all of its digests."""
-    return *context.upload_fields, *digests
+def dealing_fields(context: UploadContext, digests: Sequence[bytes], offset: bytes) -> tuple[bytes, ...]:
+    """What a dealer signs, for DEALING_PURPOSE: session, number, SHA-256 of the offset, and all of its digests."""
+    return *context.upload_fields, hashlib.sha256(offset).digest(), *digests
 
 
-def write_share(share: FieldArray) -> bytes:
-    """The message for one member, with a fresh salt; secret, so it travels sealed."""
-    return os.urandom(SALT_BYTES) + write_elements(share)
+def draw_salt() -> bytes:
+    """A fresh salt of one dealing: no snapshot or fork of a machine hides two secrets by the same numbers."""
+    return os.urandom(SALT_BYTES)
 
 
-def share_digest(context: UploadContext, dealer: str, member: str, message: bytes) -> bytes:
-    """SHA-256 over label, session, number, dealer, member, salt and share, each behind its length."""
-    salt, share = message[:SALT_BYTES], message[SALT_BYTES:]
-    fields = (*context.upload_fields, dealer.encode(), member.encode(), salt, share)
-    return hashlib.sha256(encode_fields(_DIGEST_LABEL, *fields)).digest()
+def write_offset(salt: bytes, offset: FieldArray) -> bytes:
+    """The bytes of an offset, which hide the secret from whoever lacks a key."""
+    return salt + write_elements(offset)
 
 
-def read_share(
-    context: UploadContext, dealer: str, member: str, message: bytes, digest: bytes, degree: int
-) -> FieldArray:
-    """The N + 8 values of a share message, an array of its own that can be wiped.
+def offset_bytes(degree: int) -> int:
+    """How long these bytes are."""
+    return SALT_BYTES + ELEMENT_BYTES * degree
 
-    Raises ProtocolError whose `what` is one of REFUSALS: for another length, another digest (a share of another
-    session, number, dealer or member has one), and values from the prime on.
+
+def read_offset(written: bytes, degree: int) -> tuple[bytes, FieldArray]:
+    """(salt, offset).
+
+    Raises ProtocolError, its `what` one of REFUSALS, for another length, and for words from the prime on.
     """
-    expected = SALT_BYTES + ELEMENT_BYTES * (degree + CHECKS)
-    if len(message) != expected:
-        raise ProtocolError(WRONG_LENGTH, expected=f"{expected} bytes", got=f"{len(message)}")
-    if share_digest(context, dealer, member, message) != digest:
-        raise ProtocolError(WRONG_DIGEST, expected="a message of the stated digest")
-    return read_elements(message[SALT_BYTES:], degree + CHECKS)
+    if len(written) != offset_bytes(degree):
+        raise ProtocolError(WRONG_LENGTH, expected=f"{offset_bytes(degree)} bytes", got=f"{len(written)}")
+    return written[:SALT_BYTES], read_elements(written[SALT_BYTES:], degree)
+
+
+def share_digest(context: UploadContext, dealer: str, member: str, keys: bytes, offset: bytes) -> bytes:
+    """SHA-256 over label, session, number, dealer, member, the member's keys and SHA-256 of the offset.
+
+    Keys have 256 random bits, so the digest hides them without a salt.
+    """
+    fields = (*context.upload_fields, dealer.encode(), member.encode(), keys, hashlib.sha256(offset).digest())
+    return hashlib.sha256(encode_fields(_DIGEST_LABEL, *fields)).digest()

@@ -6,16 +6,17 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hekat.errors import AlteredSumError, PartyStoppedError
 from hekat.protocol.secure_sum.agreement.messages import RangeMessage
 from hekat.protocol.secure_sum.masked.messages import (
+    DealersMessage,
     DealtMessage,
     MaskedBlockMessage,
     OpenedMessage,
     ReleasedMessage,
+    ShareKeysMessage,
     ShareMessage,
     StatementMessage,
     UploadMessage,
@@ -24,6 +25,7 @@ from hekat.protocol.secure_sum.masked.opening.field import PRIME
 from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
+from hekat.protocol.secure_sum.masked.opening.share_keys import KEY_BYTES
 from hekat.protocol.secure_sum.masked.opening.share_message import SALT_BYTES, share_digest
 from hekat.protocol.secure_sum.masked.opening.shared import draw_salt
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
@@ -50,31 +52,26 @@ def left_out(played, words: str, party: str = "d"):
 
 
 def to_b(change):
-    """Alters the share message to b: `change(content)`, None for no message at all."""
+    """Alters the keys of shares for b: `change(keys)`, None for no message at all."""
 
     def changed(to, step, message):
-        if not isinstance(message, ShareMessage) or to != "b":
+        if not isinstance(message, ShareKeysMessage) or to != "b":
             return None
-        content = change(message.content)
-        return [] if content is None else ShareMessage(content)
+        keys = change(message.keys)
+        return [] if keys is None else ShareKeysMessage(keys)
 
     return changed
 
 
 UNSIGNED = "a share that is not the one its dealer signed"
 SHARES = {
-    "another value": (
-        lambda content: content[:-1] + bytes([content[-1] ^ 1]),
-        "a share that is not the one its dealer signed",
-    ),
-    "another salt": (
-        lambda content: bytes(SALT_BYTES) + content[SALT_BYTES:],
-        "a share that is not the one its dealer signed",
-    ),
-    "truncated": (lambda content: content[:-2], "a share of another length"),
-    "too long": (lambda content: content + b"\0\0", "a share of another length"),
-    "empty": (lambda content: b"", "a share of another length"),
-    "none": (lambda content: None, "no share came"),
+    "another key": (lambda keys: keys[:-1] + bytes([keys[-1] ^ 1]), UNSIGNED),
+    "in another order": (lambda keys: keys[KEY_BYTES:] + keys[:KEY_BYTES], UNSIGNED),
+    "a key less": (lambda keys: keys[:-KEY_BYTES], "a share of another length"),
+    "truncated": (lambda keys: keys[:-2], "a share of another length"),
+    "too long": (lambda keys: keys + bytes(KEY_BYTES), "a share of another length"),
+    "empty": (lambda keys: b"", "a share of another length"),
+    "none": (lambda keys: None, "no share came"),
 }
 
 
@@ -92,7 +89,7 @@ def test_shares_that_never_come_are_not_waited_for_longer_than_a_member_is(openi
     missing = {"first": "a" if opening == "committee" else "notary"}.get(to)
 
     def changed(receiver, step, message):
-        return [] if isinstance(message, ShareMessage) and missing in (None, receiver) else None
+        return [] if isinstance(message, ShareMessage | ShareKeysMessage) and missing in (None, receiver) else None
 
     left_out(play(changed, role="d", settings=settings), "no share came")
 
@@ -105,20 +102,17 @@ def test_a_seed_of_another_digest_is_reported_by_the_authority(play, masked_sett
 
 
 def deal_with(monkeypatch, alter):
-    """The dealer d signs what `alter(values)`, the share of b as uint16, makes of it."""
+    """The dealer d signs `alter(offset, keys of b)`, an offset as bytes and keys, in place of these."""
     original = CommitteeScheme.deal
 
-    def deal(scheme, context, dealer, parameters):
-        dealt = original(scheme, context, dealer, parameters)
+    def deal(scheme, context, dealer, *others):
+        dealt = original(scheme, context, dealer, *others)
         if dealer != "d":
             return dealt
-        content = dealt.messages["b"]
-        values = np.frombuffer(content[SALT_BYTES:], "<u2").copy()
-        alter(values)
-        message = content[:SALT_BYTES] + values.tobytes()
-        digests = list(dealt.digests)
-        digests[1] = share_digest(context, dealer, "b", message)
-        return replace(dealt, messages={**dealt.messages, "b": message}, digests=tuple(digests))
+        offset, keys = alter(dealt.offset, dealt.messages["b"])
+        messages = {**dealt.messages, "b": keys}
+        digests = tuple(share_digest(context, dealer, member, held, offset) for member, held in messages.items())
+        return replace(dealt, messages=messages, offset=offset, digests=digests)
 
     monkeypatch.setattr(CommitteeScheme, "deal", deal)
 
@@ -128,27 +122,49 @@ def nothing(to, step, message):
 
 
 def test_a_signed_share_out_of_range_is_reported(play, monkeypatch) -> None:
-    def alter(values):
-        values[7] = PRIME
+    def alter(offset, keys):
+        return offset[: SALT_BYTES + 14] + PRIME.to_bytes(2, "little") + offset[SALT_BYTES + 16 :], keys
 
     deal_with(monkeypatch, alter)
-    left_out(play(nothing), "member 2: a share out of range")
+    left_out(play(nothing), ": a share out of range")
 
 
 def test_signed_shares_that_lie_on_no_polynomial_are_found(play, monkeypatch) -> None:
-    def alter(values):
-        values[7] = (int(values[7]) + 1) % PRIME
+    """d gives b another key than the other members that hold it, and signs it."""
 
-    deal_with(monkeypatch, alter)
-    left_out(play(nothing), "lies on no polynomial")
+    def other_key(keys):
+        return keys[:-1] + bytes([keys[-1] ^ 1])
+
+    def changed(to, step, message):
+        return (
+            ShareKeysMessage(other_key(message.keys)) if isinstance(message, ShareKeysMessage) and to == "b" else None
+        )
+
+    deal_with(monkeypatch, lambda offset, keys: (offset, other_key(keys)))
+    left_out(play(changed, role="d"), "lies on no polynomial")
+
+
+def test_an_offset_that_its_dealer_did_not_sign_stops_the_members(play) -> None:
+    """The aggregator alters it on the way, for one member: it is not the dealer that is given up."""
+
+    def changed(to, step, message):
+        if isinstance(message, DealersMessage) and to == "b":
+            offset = message.offsets["d"]
+            return replace(message, offsets={**message.offsets, "d": offset[:-1] + bytes([offset[-1] ^ 1])})
+        return None
+
+    rehearsal, watch, _ = play(changed)
+    assert rehearsal.lost_names == ["b"]
+    assert "the aggregator states shares that 'd' did not sign" in rehearsal.reasons
+    assert watch.senders_of(ReleasedMessage) == list("acde")
 
 
 def test_shares_of_another_secret_than_the_uploads_open_nothing(play, monkeypatch) -> None:
     """Consistent and small, so nobody can tell whose they are; the count lanes find it, and the run ends."""
     original = CommitteeScheme.deal
 
-    def deal(scheme, context, dealer, parameters):
-        dealt = original(scheme, context, dealer, parameters)
+    def deal(scheme, context, dealer, parameters, keys):
+        dealt = original(scheme, context, dealer, parameters, keys)
         return replace(dealt, secret=generate_secret(parameters)) if dealer == "d" else dealt
 
     monkeypatch.setattr(CommitteeScheme, "deal", deal)
@@ -169,6 +185,9 @@ DEALT = {
     "too few digests": lambda dealt: replace(dealt, share_digests=dealt.share_digests[:4]),
     "another set": lambda dealt: replace(dealt, parameter_set="A16-128"),
     "no set": lambda dealt: replace(dealt, parameter_set="A1-1"),
+    "another offset": lambda dealt: replace(dealt, offset=bytes(len(dealt.offset))),
+    "a short offset": lambda dealt: replace(dealt, offset=dealt.offset[:-2]),
+    "no offset": lambda dealt: replace(dealt, offset=b""),
 }
 UPLOAD = {
     "another set": lambda upload: replace(upload, parameter_set="A16-128"),
@@ -366,7 +385,7 @@ def test_two_dealers_of_wrong_shares_are_believed_less_the_more_members_report_t
     """All members refuse both: too few parties are left. One member alone refuses both: it is that member."""
 
     def outgoing(receiver, step, message):
-        return [] if isinstance(message, ShareMessage) and receiver in to else [(step, message)]
+        return [] if isinstance(message, ShareKeysMessage) and receiver in to else [(step, message)]
 
     rehearsal = rehearse_masked(meddlers={party: meddle(outgoing) for party in "de"})
     if to == "b":

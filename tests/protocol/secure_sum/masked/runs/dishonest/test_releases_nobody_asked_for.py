@@ -168,10 +168,9 @@ def test_releases_without_end_hold_nobody(play, three) -> None:
         floods = isinstance(message, ReleaseMessage) and to == VICTIM and "round-1" in step
         return [(step, message)] * (2 + MAX_RELEASES if floods else 1)
 
-    rehearsal, _, error = play(changed, role="b", settings=three)
+    _, _, error = play(changed, role="b", settings=three)
     assert isinstance(error, PartyStoppedError)
-    assert rehearsal.lost_names == [VICTIM]
-    assert "it refuses too many shares in round-2" in rehearsal.reasons
+    assert f"got none that did at {VICTIM}" in str(error)
 
 
 def test_a_hidden_release_makes_no_later_message_of_its_member_unreadable(play, masked_settings) -> None:
