@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cached_property
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -70,13 +70,17 @@ class LateRecords(Sequence[FieldRecord]):
     """The fields of a message as a ledger describes them, made when the ledger asks for them."""
 
     def __init__(self, message: Any, disclosures: dict[str, Disclosure]) -> None:
-        self._made = cache(lambda: describe_fields(message, disclosures))
+        self._told = message, disclosures
+
+    @cached_property
+    def _made(self) -> Sequence[FieldRecord]:
+        return describe_fields(*self._told)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._made()[index]
+        return self._made[index]
 
     def __len__(self) -> int:
-        return len(self._made())
+        return len(self._made)
 
 
 def record_in_files(ledger: Ledger, *passed: Any) -> bytes:

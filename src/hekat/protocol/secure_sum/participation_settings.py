@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from hekat.errors import PolicyError
 
@@ -11,6 +12,8 @@ from hekat.errors import PolicyError
 LEAST_SAMPLE = 3
 
 
+# Asked for with every message of a sum.
+@lru_cache(maxsize=64)
 def sample_size_of(participation: float, party_count: int) -> int:
     """ceil(participation * parties), of the fraction as it is written: 0.1 of 30 parties is 3, not 4."""
     return math.ceil(Fraction(repr(participation)) * party_count)

@@ -89,7 +89,10 @@ def test_several_receivers_have_the_same_scores(tumours, paillier_keys) -> None:
     assert np.allclose(alone, slope * both + offset, atol=slope * 2.0**-10)
 
 
-@pytest.mark.parametrize(("reweight", "host_columns", "times"), [(None, 6, 2), (False, 6, 1), (None, 5, 1)])
+@pytest.mark.parametrize(
+    ("reweight", "host_columns", "times"),
+    [(None, 6, 2), pytest.param(False, 6, 1, marks=pytest.mark.long), (None, 5, 1)],
+)
 def test_three_classes_have_the_probabilities_of_a_softmax(reweight, host_columns, times, paillier_keys) -> None:
     """The class in the middle has no score of its own that would rank it: one class against the rest is no model.
 
