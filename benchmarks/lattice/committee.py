@@ -70,7 +70,6 @@ class CommitteeOpening:
         expected = sum_secrets([dealer.dealt.secret for dealer in self._dealers.values()])
         assert not wrong, "a release does not fit"
         assert np.array_equal(secret_sum.coefficients, expected.coefficients), "the opened sum is another"
-        messages = self._dealers[member].dealt.messages
         return {
             "members": len(self._committee.members),
             "threshold": self._committee.threshold,
@@ -79,7 +78,7 @@ class CommitteeOpening:
             "judge_ms": 1e3 * judge_s,
             "release_ms": 1e3 * release_s,
             "open_ms": 1e3 * open_s,
-            "share_bytes": sum(map(len, messages.values())),
+            "share_bytes": len(self._dealers[member].dealt.offset),
             "release_bytes": len(releases[member]) * len(self._parties),
         }
 

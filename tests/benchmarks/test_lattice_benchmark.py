@@ -86,7 +86,7 @@ def test_a_round_of_many_parties_has_every_figure(load: Any) -> None:
     assert (row["members"], row["threshold"], row["set"]) == (7, 5, "A16-16")
     assert row["largest_error_over_bound"] <= 1
     # Seven messages of a salt and N + 8 words; a sum of N words to each party.
-    assert row["share_bytes"] == 7 * (16 + 2 * (2048 + 8))
+    assert row["share_bytes"] == 32 + 2 * 2048
     assert row["release_bytes"] == 7 * 2 * 2048
     assert row["aggregator_peak_bytes"] >= row["upload_bytes"] + 8 * COUNT // 2
 
