@@ -19,10 +19,10 @@ def validating(workplace):
 
 
 @pytest.fixture
-def stop_at(validating, monkeypatch) -> Callable[[str], Path]:
+def stop_at_in(monkeypatch) -> Callable[..., Path]:
     """Runs the job on a machine that goes down as its aggregator serves a step; gives the run's folder."""
 
-    def run(at: str) -> Path:
+    def run(workplace, at: str) -> Path:
         serve = MaskedSummation.serve
 
         def stop(self: MaskedSummation, step: str, then: str = "") -> None:
@@ -30,14 +30,19 @@ def stop_at(validating, monkeypatch) -> Callable[[str], Path]:
                 raise OSError("the machine goes down")
             serve(self, step, then)
 
-        before = validating.folders()
+        before = workplace.folders()
         with monkeypatch.context() as patch:
             patch.setattr(MaskedSummation, "serve", stop)
-            assert validating.run().code == 2
-        (stopped,) = (folder for folder in validating.folders() if folder not in before)
+            assert workplace.run().code == 2
+        (stopped,) = (folder for folder in workplace.folders() if folder not in before)
         return stopped
 
     return run
+
+
+@pytest.fixture
+def stop_at(validating, stop_at_in) -> Callable[[str], Path]:
+    return lambda at: stop_at_in(validating, at)
 
 
 def events_of(folder) -> list[dict]:
@@ -97,9 +102,23 @@ def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(valida
     assert summary["rounds"]["encrypted"] == []
     assert summary["results"][-1]["validation"]["rows"] == 15
     assert (resumed / "model.npz").exists()
+    assert summary["bytes"]["update_sealed"] is None, "and not 0: no round was played"
+    assert summary["bytes"]["ratio_to_float32"] is None
+    assert "What a party sends in a round was not measured here. In all" in " ".join(answer.out.split())
+    assert "0 B" not in answer.out
     again = validating.run("--resume", resumed)
     assert again.code == 2
     assert "is finished" in again.err
+
+
+def test_a_run_that_is_resumed_for_its_folds_tells_what_their_rounds_took(workplace, stop_at_in) -> None:
+    workplace.edit("job.toml", r"\Z", "[validation]\nfolds = 2\n")
+    stopped = stop_at_in(workplace, "fold-1/round-1")
+    assert workplace.run("--resume", stopped).code == 0
+    summary = load_summary(workplace.folders()[1])
+    assert summary["rounds"]["encrypted"] == []
+    assert summary["bytes"]["update_sealed"] > 1000
+    assert summary["bytes"]["sum_sealed"] > 100
 
 
 def test_a_resumed_run_ends_with_the_same_validation(validating, stop_at) -> None:

@@ -133,6 +133,8 @@ def _bytes(summary: Mapping[str, Any]) -> str:
         sends += f" and {format_byte_count(sizes['to_openers_sealed'])} of shares"
         gets += f" and {format_byte_count(sizes['from_openers_sealed'])}"
     text = f"A party sends {sends} a round, gets {gets}; float32 numbers take {plain}."
+    if sizes["update_sealed"] is None:
+        text = "What a party sends in a round was not measured here."
     sent = sum(role["sent"] for role in sizes["by_role"].values())
     return f"{text} In all {format_byte_count(sent)}." if sent else text
 

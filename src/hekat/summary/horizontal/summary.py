@@ -201,9 +201,10 @@ def _times(plain: FinishedRun | None, main: FinishedRun) -> dict[str, Any]:
 
 
 def _bytes(main: FinishedRun) -> dict[str, Any]:
-    """Sealed bytes of all roles and of one party's last sum; written bytes of what it masked or encrypted."""
+    """Sealed bytes of all roles and of one party's last sum, None where none was made here; written bytes of what it
+    masked or encrypted."""
     value_count = _values_in_update(main)
-    one_sum = main.sum_traffic or SumTraffic()
+    found, one_sum = main.sum_traffic, main.sum_traffic or SumTraffic()
     return {
         "by_role": {
             name: {
@@ -215,11 +216,11 @@ def _bytes(main: FinishedRun) -> dict[str, Any]:
         },
         "update_values": value_count,
         "float32_per_update": 4 * value_count,
-        "update_sealed": one_sum.up_bytes,
-        "sum_sealed": one_sum.down_bytes,
+        "update_sealed": found and found.up_bytes,
+        "sum_sealed": found and found.down_bytes,
         "to_openers_sealed": one_sum.to_openers_bytes,
         "from_openers_sealed": one_sum.from_openers_bytes,
-        "ratio_to_float32": one_sum.up_bytes / (4 * value_count) if value_count else 0.0,
+        "ratio_to_float32": found.up_bytes / (4 * value_count) if found and value_count else None,
         **_ciphertext_bytes(main.settings, main.packing),
     }
 

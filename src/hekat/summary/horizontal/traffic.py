@@ -19,6 +19,7 @@ _KINDS = (
     ("validation", re.compile(r"(?:fold-\d+/)?validation/")),
 )
 _OTHERS = "session"
+_ROUND = re.compile(r"(?:fold-(\d+)/)?round-(\d+)/")
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,16 @@ def traffic_of(session: RoleSession, aggregator: str) -> Traffic:
     return Traffic(session.sent_bytes, session.received_bytes, by_step)
 
 
-def sum_traffic_of(session: RoleSession, aggregator: str, round_number: int) -> SumTraffic:
-    """What the sum of that round took; the histogram of exponents before the first one is a sum of its own."""
+def sum_traffic_of(session: RoleSession, aggregator: str, round_number: int) -> SumTraffic | None:
+    """What the sum of that round took; the histogram of exponents before the first one is a sum of its own.
+
+    Of a session that was resumed after it, the last round of a fold; None where there was no round at all.
+    """
+    rounds = {found[0]: tuple(map(int, found.groups("0"))) for _, name in session.traffic if (found := _ROUND.match(name))}
+    if not rounds:
+        return None
     step = f"round-{round_number}/"
+    step = step if step in rounds else max(rounds, key=rounds.__getitem__)
     totals = {True: [0, 0], False: [0, 0]}
     for (peer, name), traffic in session.traffic.items():
         if name.startswith(step) and not f"{name}/".startswith(f"{step}exponents/"):
