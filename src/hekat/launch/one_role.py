@@ -17,6 +17,7 @@ from hekat.job.load_any_job import AnyJob, check_is_played, check_role_may_run
 from hekat.job.site_file import Site
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
 from hekat.run.horizontal.found_categories import settle_as_before
+from hekat.run.horizontal.kept_rows import check_rows_kept
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.resume import load_stopped
 from hekat.run.horizontal.role_run import run_horizontal_role
@@ -108,7 +109,9 @@ def _load_horizontal(files: RoleFiles, role: str, dropouts: Mapping[str, int]) -
     # A launcher on one machine gives keys in a folder; its site file has to show that it plays every party.
     is_together = files.keys is not None and has_all_rows(inputs.site, inputs.job)
     inputs = replace(inputs, launched_together=is_together)
-    inputs = inputs if files.resume is None else settle_as_before(files.resume, inputs)
+    if files.resume is not None:
+        inputs = settle_as_before(files.resume, inputs)
+        check_rows_kept(files.resume, inputs.tables)
     stopped = None if files.resume is None else load_stopped(files.resume, inputs, role)
     check_dropouts(inputs.job.settings, dropouts, 0 if stopped is None else stopped.rounds_done)
     keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)

@@ -139,8 +139,26 @@ def test_a_run_is_not_resumed_on_a_table_that_changed(validating, stop_at) -> No
     assert answer.code == 2
     assert "the rows of east are not those that the run began with" in " ".join(answer.err.split())
     assert validating.folders() == [stopped]
+    header, *rows = whole.splitlines()
+    path.write_text("\n".join([header, *rows[::-1]]) + "\n")  # and here, though all rows are there
+    answer = validating.run("--resume", stopped)
+    assert answer.code == 2
+    assert "the rows of east are not those that the run began with" in " ".join(answer.err.split())
+    assert "its rows in another order" in " ".join(answer.err.split())
+    assert validating.folders() == [stopped]
     path.write_text(whole)
     assert validating.run("--resume", stopped).code == 0
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"version": 1, "rows": {"east": {"key": "", "digest": ""}}}'])
+def test_a_damaged_record_of_rows_is_told(validating, stop_at, content: str) -> None:
+    stopped = stop_at("round-2")
+    (path,) = (stopped / "rows").iterdir()
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text(content)
+    answer = validating.run("--resume", stopped)
+    assert answer.code == 2
+    assert "does not say which rows the run began with" in " ".join(answer.err.split())
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from tests.launch.nvflare.fake_engine import runs_of
 from tests.launch.nvflare.test_resume import resume, run_until
 from tests.launch.roles_apart import RolesApart
 
+from hekat.errors import StateError
 from hekat.job.data_source import DataSource
 from hekat.job.horizontal.job_file import load_job
 from hekat.launch.horizontal.run import run_job
+from hekat.launch.one_role import RoleFiles, load_role
 from hekat.model import Mlp
 from hekat.protocol.horizontal.training.clipping import WideBounds
 from hekat.report import brief_of, load_summary
@@ -113,3 +115,18 @@ def test_a_search_whose_slopes_are_clipped_in_every_round_has_not_converged(
     assert summary["convergence"]["course"] == "clipped"
     assert summary["convergence"]["steps"] == 8, "a flat loss does not end training"
     assert any("clipping held training back" in warning for warning in brief_of(summary).warnings)
+
+
+def test_a_role_apart_does_not_resume_on_rows_in_another_order(tmp_path: Path) -> None:
+    apart = costs_in(tmp_path / "stopped")
+    order = run_until(apart, rb"round-3/upload-\d+/released")
+    folder = apart.folder_of("east")
+    resumed = runs_of(apart, "east") / order.run_id
+    files = RoleFiles(folder / "job.toml", folder / "site.toml", resumed.parent, lambda: b"", resume=resumed)
+    assert load_role(files, "east").role == "east"
+    path = tmp_path / "stopped" / "east.csv"
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *rows[::-1]]) + "\n")
+    with pytest.raises(StateError, match="the rows of east are not those that the run began with") as caught:
+        load_role(files, "east")
+    assert caught.value.got == "a table that differs, or its rows in another order"

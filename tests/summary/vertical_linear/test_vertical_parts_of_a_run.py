@@ -12,7 +12,7 @@ from scipy import sparse
 from hekat.data import Table
 from hekat.model import evaluate_numbers, evaluate_probabilities
 from hekat.protocol.vertical_linear.party_run import EpochRecord
-from hekat.run.vertical_linear.row_identity import RowIdentity
+from hekat.run.row_identity import RowIdentity
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 from hekat.summary.vertical_linear.metrics_of_scores import metrics_of_scores
 from hekat.summary.vertical_linear.role_result import ResumedPart, TimedEpoch, VerticalResult

@@ -25,6 +25,8 @@ ANY_TEXT = "*"
 LEAST_ROWS_OF_FOUND = 5
 """A text of fewer rows of a table says more of single rows than of the column, so that no other party is shown it."""
 MOST_MIN_ROWS = 10**6
+MOST_CATEGORIES = 100_000
+"""More texts than that are no categories, in a job as in a model file."""
 
 _KEYS = ("categories", "found", "min_rows", "other", "fill", "missing", "unknown", "empty", "ignore")
 
@@ -86,6 +88,8 @@ class ColumnSpec:
                 self._refuse(
                     key, "each category once" if key == "categories" else "each text once", "one of them twice"
                 )
+        if len(self.categories) > MOST_CATEGORIES:
+            self._refuse("categories", f"at most {MOST_CATEGORIES} texts", f"{len(self.categories)}")
         if self.ignore and len(self.said) > 1:
             self._refuse("ignore", "nothing beside it: the column is left out", self.said[0])
         if self.found and (self.categories or (self.other and self.is_pattern)):
@@ -250,6 +254,7 @@ class ColumnSpecs:
     _resolved: dict[tuple[str, bool], ColumnSpec | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _sources: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if len(self._by_name) != len(self.specs):
@@ -315,10 +320,13 @@ class ColumnSpecs:
         Returns:
             The column's name.
         """
-        for spec in (spec for spec in self.specs if not spec.is_pattern):
-            resolved = self.find(spec.name)
-            if resolved is not None and feature in resolved.feature_names:
-                return spec.name
+        if not self._sources:
+            for spec in (spec for spec in self.specs if not spec.is_pattern):
+                resolved = self.find(spec.name)
+                for name in () if resolved is None else resolved.feature_names:
+                    self._sources.setdefault(name, spec.name)
+        if feature in self._sources:
+            return self._sources[feature]
         name = feature.removesuffix(f"={MISSING}")
         found = self.find(name)
         return name if name != feature and found is not None and feature in found.feature_names else feature

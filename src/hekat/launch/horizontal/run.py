@@ -26,6 +26,7 @@ from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.run.horizontal.different_models import finish_setting_aside, says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.found_categories import settle_as_before, with_settled_table
+from hekat.run.horizontal.kept_rows import check_rows_kept, keep_rows
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.run.horizontal.resume import load_common
@@ -85,6 +86,7 @@ def _run(
     if resume_from is not None:
         recover_role_folders(RoleFolders(resume_from, roles_of(inputs.job)), inputs.job)
         inputs = settle_as_before(resume_from, inputs)
+        check_rows_kept(resume_from, inputs.tables)
     resumed = None if resume_from is None else _load_unfinished(resume_from, inputs)
     state = None if resumed is None else resumed.state
     own = {} if state is None or resume_from is None else _load_own(resume_from, inputs, state)
@@ -243,6 +245,7 @@ class _Session:
 
     def _save(self, state: TrainingState) -> None:
         path = self.directory.path / CHECKPOINT_FILE
+        keep_rows(self.directory.path, self.inputs.tables)
         keep_earlier(path)
         save_state(path, self.inputs.job, state, self.releases)
 

@@ -12,6 +12,7 @@ from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.run.horizontal.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.found_categories import SettledInputs, opening_table
+from hekat.run.horizontal.kept_rows import keep_rows
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
 from hekat.run.horizontal.resume import Stopped, resume_role
@@ -40,8 +41,11 @@ EXACTNESS_NEEDS_ONE_PROCESS = (
 class FolderObserver(RoleObserver):
     """Keeps what one party saves, in the folder of its run, and tells of its rounds."""
 
-    def __init__(self, job: Job, folder: RoleFolder, progress: Progress, releases: tuple[str, ...] = ()) -> None:
-        self._job, self._folder, self._progress, self._releases = job, folder, progress, releases
+    def __init__(
+        self, inputs: SettledInputs, folder: RoleFolder, progress: Progress, releases: tuple[str, ...] = ()
+    ) -> None:
+        self._inputs, self._folder, self._progress, self._releases = inputs, folder, progress, releases
+        self._job = inputs.inputs.job
         self._sums_saved = 0
         self.saved = ""
 
@@ -55,6 +59,7 @@ class FolderObserver(RoleObserver):
 
     def save(self, state: TrainingState) -> str:
         if state.sums_done > self._sums_saved:
+            keep_rows(self._folder.path, self._inputs.inputs.tables)
             keep_earlier(self._folder.path / CHECKPOINT_FILE)
             save_state(self._folder.path / CHECKPOINT_FILE, self._job, state, self._releases)
             self._sums_saved = state.sums_done
@@ -80,7 +85,8 @@ def run_horizontal_role(
         if roles_without_own_folder(inputs):
             keep_states_in(folder.path, None if resumed is None else resumed.folder)
         place.progress.begin(phase_of(job), job.settings.training.round_count)
-        observer = FolderObserver(job, folder, place.progress, () if resumed is None else resumed.releases)
+        settled = SettledInputs(inputs)
+        observer = FolderObserver(settled, folder, place.progress, () if resumed is None else resumed.releases)
         if resumed is not None:
             folder.events.write("resumed", run=resumed.folder.name, rounds_done=resumed.point.number)
             if resumed.own is not None:
@@ -88,7 +94,6 @@ def run_horizontal_role(
             if resumed.state is not None:
                 # Else a party that is stopped before it saves a round would leave nothing, and others would.
                 observer.save(resumed.state)
-        settled = SettledInputs(inputs)
         finds = role in inputs.open_tables and resumed is None
         with open_states(inputs, job.settings, folder.path) as states:
             played = HorizontalRole(

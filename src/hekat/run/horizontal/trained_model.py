@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +15,7 @@ from hekat.data import ColumnSpecs
 from hekat.errors import HekatError, InputError, StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
+from hekat.job.section import control_character
 from hekat.model import Parameters
 from hekat.model.torch_model import TorchModel
 from hekat.protocol.horizontal.training.line_search import penalty_of
@@ -31,6 +32,9 @@ TENSORS_FILE = "model.safetensors"
 # Format 1 (release 0.1.0) had no columns to encode, no sparse rows, and models of Hekat's own alone.
 MODEL_FORMAT = FileFormat("model", ("0.1.0", "0.2.0"))
 _MEAN, _SPREAD, _FILL = "standardiser/mean", "standardiser/spread", "standardiser/fill"
+# Products of larger numbers leave the range of floats.
+_MOST_PARAMETER = 1e100
+_MOST_LAYERS = 1000
 # What stands beside a model's tensors in its file and in an update.
 _TAKEN = ("standardiser/", CONTROL)
 _PREDICT = "standardise: (x - standardiser/mean) / standardiser/spread, then the model"
@@ -115,39 +119,72 @@ def load_trained_model(path: Path) -> TrainedModel:
     MODEL_FORMAT.check(metadata.get("format"), f"model {file}", StateError)
     try:
         return _read(arrays, metadata)
-    except (HekatError, KeyError, TypeError, ValueError) as error:
+    except (HekatError, KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        # What is raised above says what is wrong in words of its own, and so do the errors of column descriptions.
+        told = str(error) if type(error) is ValueError else ""
+        told = error.what if isinstance(error, HekatError) else told
         raise StateError(
             f"model {file} does not say how to predict",
             expected="columns, classes, standardiser and parameters that fit each other",
-            got=f"others ({type(error).__name__})",
+            got=told or f"others ({type(error).__name__})",
             cure="restore it from a copy, or train again",
         ) from None
 
 
 def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedModel:
     parameters = {name: values for name, values in arrays.items() if name not in (_MEAN, _SPREAD, _FILL)}
-    columns, classes = metadata["columns"], metadata["classes"]
+    columns, classes, hidden = metadata["columns"], metadata["classes"], metadata["hidden"]
+    specs = ColumnSpecs.from_json(metadata.get("column_specs", {}))
+    _check_names("columns", columns)
+    if classes is not None:
+        _check_names("classes", classes)
+    if not isinstance(metadata["model"], str):
+        raise ValueError("a model without a name")
+    _check_vocabulary(specs, columns)
+    if not (isinstance(hidden, list) and len(hidden) <= _MOST_LAYERS and all(type(size) is int for size in hidden)):
+        raise ValueError("hidden layers that no job has")
     mean, spread, fill = arrays[_MEAN], arrays[_SPREAD], arrays.get(_FILL)
     if fill is not None and not (fill.shape == mean.shape and np.isfinite(fill).all()):
         raise ValueError("fills of other columns")
-    if not (mean.shape == spread.shape == (len(columns),) and (spread > 0).all() and np.isfinite(mean).all()):
+    if not (mean.shape == spread.shape == (len(columns),) and (spread > 0).all()):
         raise ValueError("a standardiser of other columns")
-    if not all(values.dtype == np.float64 and np.isfinite(values).all() for values in parameters.values()):
-        raise ValueError("parameters that are no finite numbers")
-    if not all(isinstance(text, str) for text in [*columns, *(classes or []), metadata["model"]]):
-        raise ValueError("names that are no texts")
+    for values in (mean, spread, *parameters.values()):
+        if not (values.dtype == np.float64 and (np.abs(values) <= _MOST_PARAMETER).all()):
+            raise ValueError("parameters beyond reason, or no numbers")
+    sparse, code = metadata.get("sparse", False), metadata.get("code", "")
+    if not (isinstance(sparse, bool) and isinstance(code, str)):
+        raise ValueError("sparse or code of another type")
     return TrainedModel(
         name=metadata["model"],
-        hidden=tuple(int(size) for size in metadata["hidden"]),
+        hidden=tuple(hidden),
         l2=float(metadata["l2"]),
         classes=None if classes is None else tuple(classes),
         columns=tuple(columns),
         parameters=parameters,
         standardiser=Standardiser(mean, spread, fill),
-        column_specs=ColumnSpecs.from_json(metadata.get("column_specs", {})),
-        sparse=bool(metadata.get("sparse", False)),
-        code=str(metadata.get("code", "")),
+        column_specs=specs,
+        sparse=sparse,
+        code=code,
     )
+
+
+def _check_names(what: str, names: object) -> None:
+    """Raise ValueError unless these are a list of different texts that a terminal shows as they are."""
+    if not (isinstance(names, list) and all(isinstance(text, str) for text in names)):
+        raise ValueError(f"{what} that are no list of texts")
+    if len(set(names)) != len(names):
+        raise ValueError(f"{what} that repeat")
+    if any(map(control_character, names)):
+        raise ValueError(f"{what} with control characters")
+
+
+def _check_vocabulary(specs: ColumnSpecs, columns: Sequence[str]) -> None:
+    """Raise ValueError where a category that the file describes is no column of the model: its rows would be lost."""
+    known = set(columns)
+    for spec in (spec for spec in specs if not spec.is_pattern):
+        resolved = specs.find(spec.name)
+        if resolved is not None and not known.issuperset(resolved.feature_names):
+            raise ValueError("a description of columns that the model does not have")
 
 
 def _encode_tensors(tensors: Mapping[str, Any], metadata: Mapping[str, Any]) -> bytes:

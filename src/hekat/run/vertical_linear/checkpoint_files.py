@@ -20,7 +20,7 @@ from hekat.errors import StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.party_run import PartState
 from hekat.run.numbered_files import numbered_path, numbers_of
-from hekat.run.vertical_linear.row_identity import KEY_BYTES, RowIdentity
+from hekat.run.row_identity import KEY_BYTES, RowIdentity
 from hekat.state import Checkpoint, is_run_id, load_checkpoint, refuse_checkpoint, save_checkpoint
 from hekat.state.file_format import this_release
 

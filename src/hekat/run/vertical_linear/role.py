@@ -31,9 +31,9 @@ from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, Par
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.timing_labels import PREDICTION
+from hekat.run.row_identity import RowIdentity
 from hekat.run.vertical_linear.checkpoint_files import PartyCheckpoint
 from hekat.run.vertical_linear.load_inputs import check_enough
-from hekat.run.vertical_linear.row_identity import RowIdentity
 from hekat.scheme.paillier import KeyPair
 from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
 from hekat.summary.vertical_linear.role_result import Match, ResumedPart, TableFacts, TimedEpoch, VerticalResult

@@ -68,7 +68,9 @@ def sum_traffic_of(session: RoleSession, aggregator: str, round_number: int) -> 
 
     Of a session that was resumed after it, the last round of a fold; None where there was no round at all.
     """
-    rounds = {found[0]: tuple(map(int, found.groups("0"))) for _, name in session.traffic if (found := _ROUND.match(name))}
+    rounds = {
+        found[0]: tuple(map(int, found.groups("0"))) for _, name in session.traffic if (found := _ROUND.match(name))
+    }
     if not rounds:
         return None
     step = f"round-{round_number}/"

@@ -1,4 +1,4 @@
-"""Whether a party trains on the very rows, in the very order, that it trained on before."""
+"""Whether a party trains on the very rows, in the very order, that it trained on before it was stopped."""
 
 from __future__ import annotations
 
