@@ -28,7 +28,7 @@ def test_several_cells_of_different_size_are_found_together() -> None:
     column[[3, 70, 71, 400]] = [1e6, 1e12, -1e8, 1e6]
     (found,) = find_far_cells(table_of(column))
     assert (found.rows, found.count) == ((4, 71, 72), 4)
-    assert "rows 4, 71, 72, ... lie" in found.describe()
+    assert "rows 4, 71, 72 and 1 more lie" in found.describe()
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from hekat.errors import (
     PartyLostError,
     PartyStoppedError,
 )
+from hekat.first_few import first_few
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
@@ -428,7 +429,7 @@ class InProcessHub:
         steps = list(dict.fromkeys(message.step for message in self._waiting.get(pair, ())))
         if not steps:
             return ""
-        shown = ", ".join(repr(step) for step in steps[:5]) + (", ..." if len(steps) > 5 else "")
+        shown = first_few([*map(repr, steps)], 5)
         return f" (unread from {pair[0]!r}: {shown})"
 
     def _expire_earliest_in_stalemate(self) -> bool:

@@ -33,7 +33,8 @@ class FarCells:
 
     def describe(self) -> str:
         """A sentence for the owner of the table; it names no value."""
-        places = ", ".join(f"{row:,}" for row in self.rows) + (", ..." if self.count > len(self.rows) else "")
+        more = self.count - len(self.rows)
+        places = ", ".join(f"{row:,}" for row in self.rows) + (f" and {more:,} more" if more else "")
         what = f"row {places} lies" if self.count == 1 else f"rows {places} lie"
         return (
             f"column {self.column!r}: {what} {FAR_TIMES:g} times as far from the middle as all others: look at "

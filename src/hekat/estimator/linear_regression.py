@@ -38,11 +38,11 @@ class VerticalLinearRegression(RegressorMixin, VerticalRegression):  # type: ign
         ...     arbiter="notary",
         ...     protection="lattice",
         ...     batch_rows=0,
-        ...     epochs=10,
-        ...     learning_rate=0.5,
+        ...     epochs=20,
+        ...     learning_rate=1.0,
         ... )
         >>> model.fit(X, y).n_iter_
-        10
+        20
         >>> bool(model.score(X, y) > 0.95)
         True
     """

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import InputError
+from hekat.first_few import first_few
 from hekat.model.check_rows import check_features
 from hekat.model.head import ClassHead, SoftmaxHead, SquaredErrorHead, make_class_head
 from hekat.model.headed_model import HeadedModel
@@ -108,7 +109,7 @@ class TorchModel(HeadedModel):
             raise InputError(
                 f"model {self.name} begins with NaN or infinity",
                 expected="finite numbers in every tensor",
-                got=f"others in {', '.join(broken[:5])}{', ...' if len(broken) > 5 else ''}",
+                got=f"others in {first_few(broken, 5)}",
                 cure="correct how the model's function sets its tensors",
             )
         return parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from hekat.job.load_any_job import load_any_job
 from hekat.launch.horizontal.run import run_job
 from hekat.protocol.horizontal.categories import agree_on_categories
 from hekat.run.horizontal.found_categories import SettledInputs, settle_as_before
+from hekat.run.horizontal.kept_rows import ROWS_FOLDER
 from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.run.horizontal.role import HorizontalRole, RoleContext
 from hekat.run.horizontal.trained_model import load_trained_model
@@ -243,6 +245,8 @@ def test_a_party_that_resumes_with_other_texts_is_found_out(tmp_path: Path) -> N
         save_checkpoint(
             path, replace(checkpoint, codec_state={**checkpoint.codec_state, "vocabulary": encode_vocabulary(forged)})
         )
+    # Encoded by another list, its rows are others to `rows/`, which here is gone.
+    shutil.rmtree(runs_of(apart, "north") / order.run_id / ROWS_FOLDER)
     again, ended = resume(apart, order)
     assert all(isinstance(error, HekatError) for error in ended.values()), ended
     assert not any((runs_of(apart, party) / again.run_id / "model.npz").exists() for party in PARTIES)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hekat.channel.mailbox.parcel import DATA, EXPELLED, MAX_ITEMS, Item
+from hekat.first_few import first_few
 
 # A parcel is one message, or as many small ones as fit: engines carry a few MiB best.
 PARCEL_BYTES = 4 << 20
@@ -95,7 +96,7 @@ class Inbox:
         steps = list(dict.fromkeys(item.step for item in self.messages))
         if not steps:
             return ""
-        shown = ", ".join(repr(step) for step in steps[:5]) + (", ..." if len(steps) > 5 else "")
+        shown = first_few([*map(repr, steps)], 5)
         return f" (unread from {sender!r}: {shown})"
 
     def admit(self, items: list[Item], has_room: Callable[[int], bool], on_word: Callable[[Item], None]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.data.profile.table_profile import TableProfile
 from hekat.data.sources.csv_file import say_unnamed
+from hekat.first_few import first_few
 from hekat.job.new.column_plan import ColumnPlan
 from hekat.job.new.table_plan import LabelPlan, TablePlan
 from hekat.toml_text import toml_key
@@ -71,9 +72,7 @@ def say_columns(columns: Sequence[ColumnPlan]) -> Iterator[str]:
 
 def some_of(names: Sequence[str]) -> str:
     """The names, or the first of many."""
-    if len(names) <= MOST_NAMES_SHOWN:
-        return ", ".join(names) or "none"
-    return f"{', '.join(names[:MOST_NAMES_SHOWN])}, ... ({len(names)} in all)"
+    return first_few(names, MOST_NAMES_SHOWN) or "none"
 
 
 def _describe_texts(column: ColumnPlan) -> str:

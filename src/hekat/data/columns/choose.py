@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hekat.errors import InputError
+from hekat.first_few import first_few
+
+_MOST_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,9 @@ def id_column_names(id: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _no_such_column(path: Path | str, role: str, name: str, names: Sequence[str]) -> InputError:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     return InputError(
         f"{path} has no column {name!r}",
-        expected=f"one of {shown}",
+        expected=f"one of {first_few(names, _MOST_SHOWN)}",
         got=f"{role} = {name!r}",
         cure=f"did you mean {close[0]!r}?" if close else f"correct {role} in the site file",
     )

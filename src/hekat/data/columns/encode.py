@@ -44,6 +44,7 @@ from hekat.data.raw_table import IntArray, RawColumn, RawTable, TextColumn
 from hekat.data.rows_digest import digest_of_columns, digest_of_features
 from hekat.data.table import OpenFill, Table
 from hekat.errors import InputError
+from hekat.first_few import first_few
 from hekat.toml_text import toml_key
 
 _MAX_SHOWN = 8
@@ -373,12 +374,11 @@ def _holds_for_any(spec: ColumnSpec, names: Collection[str]) -> bool:
 
 def _no_such_column(lacking: str, spec: ColumnSpec, names: Sequence[str]) -> InputError:
     close = difflib.get_close_matches(spec.name, names, n=1, cutoff=0.6)
-    shown = ", ".join(names[:_MAX_SHOWN]) + (", ..." if len(names) > _MAX_SHOWN else "")
     return InputError(
         f"{lacking} feature column {spec.name!r}, which the job describes"
         if not spec.is_pattern
         else f"{lacking} feature column that fits {spec.name!r}, which the job describes",
-        expected=f"one of {shown}",
+        expected=f"one of {first_few(names, _MAX_SHOWN)}",
         got=f"[{toml_key('columns', spec.name)}]",
         cure=f"did you mean {close[0]!r}?"
         if close

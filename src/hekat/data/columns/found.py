@@ -11,6 +11,7 @@ from hekat.data.columns.text_columns import as_texts, texts_in_use, with_marks
 from hekat.data.number_text import order_of_text, shortest_whole
 from hekat.data.raw_table import RawTable, TextColumn
 from hekat.errors import InputError
+from hekat.first_few import first_few
 from hekat.toml_text import toml_key
 
 Vocabulary = Mapping[str, tuple[str, ...]]
@@ -162,7 +163,7 @@ def check_vocabulary(vocabulary: Vocabulary) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
+    return first_few([*map(repr, names)], _MOST_SHOWN)
 
 
 def with_categories(spec: ColumnSpec, categories: tuple[str, ...]) -> ColumnSpec:

@@ -18,6 +18,7 @@ from hekat.data.sources.object_rows import BATCH_ROWS, table_of_rows
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
 from hekat.errors import InputError
+from hekat.first_few import first_few
 
 _EXAMPLE = "postgresql+psycopg://reader@localhost/hospital or sqlite:///visits.db"
 
@@ -251,7 +252,7 @@ def _table(source: SqlSource, sql: Any, connection: Any, name: str) -> Any:
     inspector = sql.inspect(connection)
     views = [*inspector.get_table_names(schema or None), *inspector.get_view_names(schema or None)]
     if table not in views:
-        shown = ", ".join(sorted(views)[:8]) + (", ..." if len(views) > 8 else "")
+        shown = first_few(sorted(views), 8)
         raise InputError(
             f"the database of {name} has no table {source.table!r}",
             expected=f"one of {shown}" if views else "a table, and it has none",

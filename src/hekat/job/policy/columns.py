@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hekat.data import id_column_names, named_columns
 from hekat.errors import PolicyError
+from hekat.first_few import first_few
 from hekat.job.data_source import DataSource
 
 _MOST_NAMES = 5
@@ -44,7 +45,7 @@ def say_column_lists(source: DataSource) -> str:
 
 
 def _refuse(names: list[str], place: str, key: str, expected: str) -> PolicyError:
-    shown = ", ".join(map(repr, names[:_MOST_NAMES])) + (", ..." if len(names) > _MOST_NAMES else "")
+    shown = first_few([*map(repr, names)], _MOST_NAMES)
     return PolicyError(
         f"the site does not allow jobs to use columns of this table: {shown}",
         expected=expected,

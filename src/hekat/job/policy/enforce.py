@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,7 +61,9 @@ def _note(error: PolicyError, site: Site, asking: AskingJob, refusals: Sequence[
             missing[role] = failure.what
     written = [role for role in asking.roles if role not in missing]
     if written:
-        error.add_note(f"the refusal is in the ledger of {', '.join(written)}: hekat audit STATE")
+        states = dict.fromkeys(shlex.quote(str(site.parties[role].state)) for role in written)
+        audits = "; ".join(f"hekat audit {state}" for state in states)
+        error.add_note(f"the refusal is in the ledger of {', '.join(written)}: {audits}")
     # A role that only adds need not stand in the site file; then the ledger of another role here is enough.
     missing = {role: reason for role, reason in missing.items() if not written or role in site.parties}
     if missing:
