@@ -7,10 +7,12 @@ With xdist the seconds of all workers are added up in the process that hands tes
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import Generator, Mapping
 from pathlib import Path, PurePosixPath
+
+# By its own name: a test may put another clock into the module `time`.
+from time import process_time
 from typing import Any
 
 import pytest
@@ -42,7 +44,7 @@ def cpu_seconds() -> float:
     """User and system time so far of this process, all its threads, its ended children, and its lasting ones."""
     times = os.times()
     lasting = sum(map(_cpu_seconds_of, LASTING_CHILDREN))
-    return time.process_time() + times.children_user + times.children_system + lasting
+    return process_time() + times.children_user + times.children_system + lasting
 
 
 def _cpu_seconds_of(process: int) -> float:
