@@ -12,6 +12,7 @@ from tests.own_loop.conftest import FIVE, THREE, make_state
 from tests.protocol.store_and_forward import Star, play_over
 
 from hekat.own_loop import Party, federated_run
+from hekat.protocol.secure_sum.agreement import final_model
 
 pytestmark = pytest.mark.sealed
 ROUNDS = 3
@@ -96,6 +97,16 @@ def test_legs_before_in_and_after_the_rounds(case: str, count_legs) -> None:
     parties, settings, before, rounds, after = CASES[case]
     legs, _ = count_legs(parties, **settings)
     assert (legs.before, legs.rounds, legs.after) == (before, rounds, after)
+
+
+@pytest.mark.parametrize(("case", "more"), [("committee of 5", 1), ("authority", 1), ("shared", 1), ("none", 0)])
+def test_the_keys_of_partners_take_one_leg_of_the_set_up_where_parties_are_many(
+    case: str, more: int, count_legs, monkeypatch
+) -> None:
+    monkeypatch.setattr(final_model, "MOST_IN_PAIRS", 2)
+    parties, settings, before, rounds, after = CASES[case]
+    legs, _ = count_legs(parties, **settings)
+    assert (legs.before, legs.rounds, legs.after) == (before + more, rounds, after)
 
 
 @pytest.mark.parametrize("case", CASES)
