@@ -35,7 +35,7 @@ ROUND = r"round-2/upload-\d+/"
 # Where a role is in the second round, or before the first, or after the last.
 PARTY_STEPS = {
     "set-up": "hekat/hello",
-    "deal": f"{ROUND}share",
+    "deal": f"{ROUND}dealt",
     "share check": f"{ROUND}checked",
     "upload": f"{ROUND}block",
     "statement": f"{ROUND}statement",
@@ -218,10 +218,12 @@ def test_a_party_behind_a_partition_is_lost_and_ends_by_itself(fork, tmp_path: P
 
 
 def _wait_for(run: FaultyRun, step: str) -> None:
-    deadline = time.monotonic() + 3 * LIMIT_S
-    while not any(
-        re.fullmatch(step, item.step) for _, _, data in list(run.relay.seen)[-40:] for item in decode_parcel(data).items
-    ):
+    deadline, looked_at = time.monotonic() + 3 * LIMIT_S, 0
+    while True:
+        fresh = run.relay.seen[looked_at:]
+        looked_at += len(fresh)
+        if any(re.fullmatch(step, item.step) for _, _, data in fresh for item in decode_parcel(data).items):
+            return
         assert time.monotonic() < deadline, "the run never came there"
         threading.Event().wait(0.01)
 
@@ -361,18 +363,32 @@ def test_a_role_of_another_release_is_told_so_by_name(fork, tmp_path: Path, role
 @pytest.mark.long
 def test_a_second_process_of_a_party_is_refused_and_the_run_goes_on(fork, tmp_path: Path, expected: FaultyRun) -> None:
     run = hospitals(tmp_path)
+    run.lost_after_s = A_MINUTE_S
     again = run.apart.folder_of("east again")
+    is_refused = threading.Event()
+
+    def hold_releases(sender: str, to: str, parcel: bytes) -> bytes | None:
+        """The run cannot end before the second process is refused: senders repeat what nobody took."""
+        holds = any(re.fullmatch(PARTY_STEPS["release"], item.step) for item in decode_parcel(parcel).items)
+        return None if holds and not is_refused.is_set() else parcel
+
+    run.relay.change = hold_releases
 
     def start_twice(processes) -> None:
         _wait_for(run, PARTY_STEPS["deal"])
         install = "import tests.faults.parcel_post as post\n"
         install += "post.home_of = lambda relay, role: relay.with_name('again')\n"
-        install += f"post.install({run.apart.roles!r}, {PARTIES!r}, {LOST_AFTER_S}, {LOST_AFTER_S})\n"
+        install += f"post.install({run.apart.roles!r}, {PARTIES!r}, {A_MINUTE_S}, {A_MINUTE_S})\n"
         # As a machine restored from a copy: with a state, and so with locks, of its own.
         east = run.apart.folder_of("east")
         shutil.copytree(east, again, ignore=shutil.ignore_patterns("runs"))
         words = [word.replace(str(east), str(again)) for word in run.apart._command("east", run.relay.path)]
         processes.start("east again", again, words, install)
+        deadline = time.monotonic() + 3 * LIMIT_S
+        while processes.poll()["east again"] is None:
+            assert time.monotonic() < deadline, "the second process is not refused"
+            threading.Event().wait(0.01)
+        is_refused.set()
 
     ended = run.play(fork, may_be_lost=PARTIES, meanwhile=start_twice)
     refused = ended.pop("east again")

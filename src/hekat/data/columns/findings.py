@@ -1,4 +1,7 @@
-"""All columns of all tables that a job has to say something of: refused at once, with the lines that say it."""
+"""All columns of all tables that a job has to say something of: refused at once, with the lines that say it.
+
+They are found in tables that were read as the job says; before there is a job, `data/profile` looks at the sources.
+"""
 
 from __future__ import annotations
 
