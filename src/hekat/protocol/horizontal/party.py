@@ -14,6 +14,7 @@ Source: BatchCrypt (ATC 2020), Algorithm 1, with weights kept at the parties.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,6 +36,8 @@ from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
 from hekat.protocol.secure_sum.sum_run import PartySumRun
 from hekat.scheme.paillier import KeyPair
+
+_CATEGORIES_LABEL = b"hekat/categories/seed/1"
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,9 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
             assert table.open_categories is not None
             offers = table.open_categories.offers
             with needs_everybody():
-                vocabulary = agree_on_categories(aggregation, offers, settings.found, channel.session_id)
+                # The aggregator knows the session, and without the parties' key no place of a text in their table.
+                seed = hmac.digest(digest_key, _CATEGORIES_LABEL + channel.session_id, "sha256")
+                vocabulary = agree_on_categories(aggregation, offers, settings.found, seed)
                 table, local = run.settle(vocabulary)
                 channel.send(settings.aggregator, SETTLED_STEP, _announce(table, settings, local))
         return train(aggregation, table, settings, replace(local, digest_key=digest_key), party=channel.party)

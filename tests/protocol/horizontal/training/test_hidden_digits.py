@@ -11,8 +11,9 @@ from hekat.codec.counters import HIDING_BITS, encode_counters
 from hekat.codec.quantise import level_bound
 from hekat.data import Table
 from hekat.data.table import OpenFill
-from hekat.protocol.horizontal.settings import TrainingSettings, ValidationSettings
+from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings, ValidationSettings
 from hekat.protocol.secure_sum import update_codec
+from hekat.protocol.secure_sum.paillier.party import PaillierAggregation
 
 RULES = ("mean", "median", "most_frequent")
 NAMES = ("low", "high", "job=a", "job=b")
@@ -50,3 +51,33 @@ def test_every_counter_of_several_digits_hides_them(training, rehearse, settings
     several = [highest for maximum, highest in counters if maximum > highest]
     assert len(several) > 20
     assert min(several) >= level_bound(HIDING_BITS)
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "scaffold"])
+def test_under_narrow_values_only_the_rounds_open_digits_as_they_are(
+    algorithm, rehearse, settings_of, monkeypatch
+) -> None:
+    bits: dict[str, int | None] = {}
+    mean = PaillierAggregation.weighted_mean
+
+    def listen(self, request):
+        if request.weight != 1 or any(counter.maximum > 127 for counter in request.counters):
+            bits[request.step] = request.value_bits
+        return mean(self, request)
+
+    monkeypatch.setattr(PaillierAggregation, "weighted_mean", listen)
+    tables = {name: table_with_gaps(name, seed) for seed, name in enumerate("abc")}
+    own = {} if algorithm == "lbfgs" else {"batch_rows": 8, "learning_rate": 0.1}
+    settings = replace(
+        settings_of(
+            training=TrainingSettings(algorithm=algorithm, round_count=1, **own), codec=CodecSettings(value_bits=4)
+        ),
+        fills=RULES,
+        weight_max=2**40 - 1,
+        validation=ValidationSettings(hold_out=0.2, bins=10),
+    )
+    rehearse(settings, tables).run()
+    assert "validation/final" in bits
+    assert len(bits) > 6
+    narrow = {step for step, one in bits.items() if one is None or one < HIDING_BITS}
+    assert narrow == {"round-1"}

@@ -48,6 +48,20 @@ def test_categories_and_other_columns_of_few_values_do_not_count(numbers) -> Non
     assert count_independent_columns(np.column_stack([category, known + 0.1 * numbers[:, 0]])) == 0
 
 
+def test_noise_makes_no_column_count(numbers) -> None:
+    """Jitter, stray codes and mostly empty columns hold as few bits as without; a sum with noise follows anyhow."""
+    rng = np.random.default_rng(5)
+    flags = rng.integers(0, 2, (500, 3)).astype(float)
+    codes = np.where(rng.random((500, 3)) < 0.05, rng.integers(2, 17, (500, 3)), flags)
+    tail = np.where(rng.random((500, 3)) < 0.98, 0.0, rng.normal(size=(500, 3)))
+    for columns in (flags + 1e-12 * rng.normal(size=(500, 3)), codes, tail):
+        assert count_independent_columns(columns / columns.std(axis=0)) == 0
+    two = rng.normal(size=(500, 2))
+    near = two.sum(axis=1) / np.sqrt(2) + 0.15 * rng.normal(size=500)
+    assert count_independent_columns(np.column_stack([two, near])) == 2
+    assert count_independent_columns(1e-200 * two) == 0
+
+
 def test_columns_that_are_not_reweighted_do_not_count(numbers) -> None:
     assert count_independent_columns(csr_array(numbers)) == 0
     assert count_independent_columns(np.zeros((120, 0))) == 0

@@ -25,7 +25,7 @@ CATEGORIES_STEP = "categories/table"
 def agree_on_categories(
     aggregation: Aggregation, offers: Vocabulary, columns: Sequence[str], seed: bytes
 ) -> dict[str, tuple[str, ...]]:
-    """By column the texts that some party offers, in their order; `seed` is the session's.
+    """By column the texts that some party offers, in their order; `seed` is of the session and the parties' key.
 
     All parties learn these, and of a text of its own a party learns whether another one offers it too: it knows what
     it added itself. Raises InputError, without a text, for a sum that cannot be read, for texts that no table has, for

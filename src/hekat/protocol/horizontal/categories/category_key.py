@@ -1,6 +1,7 @@
 """A category of a column as numbers of a prime field, and back; a check tells it from anything else.
 
-Places and checks depend on the session, so that nobody knows before it begins which categories meet in a cell.
+Places and checks depend on the session and on a key of the parties: nobody knows before it begins which categories meet
+in a cell, and an aggregator that adds something to the sum cannot place a text of its own.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ from hekat.protocol.secure_sum.streamed_tensor import ScaledTensor, ScaledTensor
 HEADROOM = 16
 LEAST_EXPONENT = -40
 MOST_EXPONENT = 40
+# Wide enough that digits of counts hide what they do not say.
+_HISTOGRAM_BITS = 16
 
 
 class ClippingPolicy(Protocol):
@@ -143,7 +145,7 @@ class AdaptiveClipping:
             self.known = dict.fromkeys(scaled, self._alpha)
         if not self.known:
             histogram = exponent_counters(scaled)
-            sums = sum_counters(aggregation, f"{step}/exponents", histogram)
+            sums = sum_counters(aggregation, f"{step}/exponents", histogram, value_bits=_HISTOGRAM_BITS)
             found = {name: self._first_bound(name, sums) for name in scaled}
             # An all-zero tensor says nothing about its later size, and the smallest bound would take many rounds to
             # grow.

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hekat.codec.clip import FloatArray
+from hekat.codec.counters import HIDING_BITS
 from hekat.data import Features, is_dense
 from hekat.data.columns.moments import mean_squares
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
@@ -99,11 +100,14 @@ def sum_curvature(
 ) -> Curvature:
     """Agree with all parties on the Curvature; `factor` None: the model's loss has no such bound.
 
-    1. how many parties have each power of two as their root of n/weight_max times a column's mean square; all rows; of
-       two parties whether each has enough (counters);
+    The matrix travels in numbers of `value_bits`, and of HIDING_BITS at least, so that the digits of rows hide.
+
+    1. how many parties have each power of two as the root of a column's mean square; all rows; of two parties whether
+       each has enough (counters);
     2. the weighted mean of the Gram matrices in units of the largest of those powers: by Cauchy and Schwarz none of
-       the numbers that are quantised is then above 1.
+       their numbers is then above 1, and none of those that are quantised above all rows in units of weight_max.
     """
+    value_bits = max(value_bits, HIDING_BITS)
     row_count, column_count = features.shape
     may = factor is not None and has_gram(column_count, is_linear=True)
     counters = [Counter("rows", row_count, maximum=weight_max)]
@@ -111,26 +115,26 @@ def sum_curvature(
     counters.append(Counter("lacks-rows", int(lacks), maximum=1))
     exponents = range(LEAST_EXPONENT, MOST_EXPONENT + 1)
     if may:
-        roots = np.sqrt(np.concatenate([[1.0], mean_squares(features)]) * (row_count / weight_max))
-        own = np.clip(exponents_of(roots), LEAST_EXPONENT, MOST_EXPONENT)
+        own = np.clip(exponents_of(np.sqrt(mean_squares(features))), LEAST_EXPONENT, MOST_EXPONENT)
         counters += exponent_flags(own, exponents)
     sums = sum_counters(aggregation, RANGES_STEP, counters, value_bits=FLAG_AND_COUNT_BITS)
     check_total("the sum of row counts", sums["rows"], 1, party_count * weight_max)
     if not may or factor is None:
-        aggregation.weighted_mean(SumRequest(GRAM_STEP, weight=row_count))
+        aggregation.weighted_mean(SumRequest(GRAM_STEP, weight=row_count, value_bits=value_bits))
         return Curvature(sums["rows"])
-    unit = largest_power(sums, column_count + 1, exponents)
-    unit = np.where(unit > 2.0**LEAST_EXPONENT, unit, unit[0])  # a column that is 0 in every row
+    unit = largest_power(sums, column_count, exponents)
+    unit = np.concatenate([[1.0], np.where(unit > 2.0**LEAST_EXPONENT, unit, 1.0)])  # 1: a column of zeros
     gram = np.zeros((column_count + 1, column_count + 1))
     tensors: dict[str, FloatArray] = {}
     if is_aggregate(sums["rows"], column_count) and not sums["lacks-rows"]:
         tensors["gram"] = triangle_of(features, unit)
-    request = SumRequest(GRAM_STEP, tensors, dict.fromkeys(tensors, 1.0), row_count)
+    share = min(1.0, sums["rows"] / weight_max)
+    request = SumRequest(GRAM_STEP, tensors, dict.fromkeys(tensors, share), row_count, value_bits=value_bits)
     mean = aggregation.weighted_mean(request).mean
     if tensors:
         gram[np.triu_indices(column_count + 1)] = mean["gram"]
-        gram = (gram + np.triu(gram, 1).T) * unit[0] ** 2
-    return Curvature(sums["rows"], factor, value_bits, gram, unit / unit[0])
+        gram += np.triu(gram, 1).T
+    return Curvature(sums["rows"], factor, value_bits, gram, unit)
 
 
 def triangle_of(features: Features, unit: FloatArray) -> FloatArray:

@@ -32,7 +32,12 @@ from hekat.protocol.horizontal.training.line_search import LineSearchStep, Round
 from hekat.protocol.horizontal.training.local_training import local_update
 from hekat.protocol.horizontal.training.make_step import curvature_factor, make_step
 from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
-from hekat.protocol.horizontal.training.standardise import ColumnFindings, Standardiser, fit_standardiser
+from hekat.protocol.horizontal.training.standardise import (
+    MOMENT_BITS,
+    ColumnFindings,
+    Standardiser,
+    fit_standardiser,
+)
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.validation import (
     Validation,
@@ -254,7 +259,7 @@ class _Trainer:
         state = TrainingState(parameters, first, standardiser, vocabulary=self._run.vocabulary)
         if self._settings.training.has_control:
             rows = Counter("rows", len(table), maximum=self._settings.weight_max)
-            state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows])["rows"]
+            state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows], value_bits=MOMENT_BITS)["rows"]
             state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
         return state
 

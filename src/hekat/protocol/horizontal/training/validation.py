@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hekat.codec.counters import IntArray
+from hekat.codec.counters import HIDING_BITS, IntArray
 from hekat.data import Table, fold_rows, hold_out_rows
 from hekat.model import Model
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -150,7 +150,8 @@ class Validation:
     def finish(self, aggregation: Aggregation, parameters: Tensors, step: str = FINAL_STEP) -> None:
         """Validate the model that training ended with, in a sum of its own, once; a regression learns "r2" as well."""
         if self._rows is not None and self._state.final is None:
-            sums = sum_counters(aggregation, step, self._count(parameters, final=True))
+            value_bits = max(self._settings.codec.value_bits, HIDING_BITS)
+            sums = sum_counters(aggregation, step, self._count(parameters, final=True), value_bits=value_bits)
             self._state.final = self._read(sums, final=True)
 
     def _count(self, parameters: Tensors, *, final: bool) -> list[Counter]:

@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.data import Features, Table, is_dense
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_linear.columns import apply_standardiser
-from hekat.protocol.vertical_linear.mixing import LEAST_VARIANCE
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.shared_weights.messages import NewtonStepsMessage
 from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import MOST_COLUMNS
@@ -31,6 +31,12 @@ from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_WEIGHTS
 STEPS_STEP = "calibration/newton-steps"
 FEW_VALUES: Final = 16
 """A column of so many values, or fewer, tells at most four bits of a row; a score to 2^-12 tells more."""
+_FEW_SHARE: Final = 0.9
+"""So many of the rows with the commonest values make a column one of few values: the rest are stray codes."""
+_VALUE_UNIT: Final = 2.0**-12
+"""Values no further apart than so many spreads of their column count as one: scores tell no more."""
+_LEAST_SHARE: Final = 0.1
+"""A direction along which columns vary less, in variances of one column, follows from the others but for noise."""
 
 
 def newton_steps(independent_columns: int, column_count: int, *, is_part: bool) -> int:
@@ -74,16 +80,16 @@ def agree_on_steps(channel: RecordedChannel, part: ModelPart, rows: Table, *, is
 
 
 def count_independent_columns(prepared: Features) -> int:
-    """How many columns of `prepared` features (rows, columns), each of more than FEW_VALUES values, follow neither from
-    each other nor from columns of fewer values.
+    """How many columns of `prepared` features (rows, columns), each of more than a few values, follow neither from each
+    other nor from columns of few values.
 
-    A direction counts where the columns have more than LEAST_VARIANCE of a column's variance along it. Sparse and too
-    many columns, which are not re-weighted, count as 0.
+    A direction counts where the columns have more than a tenth of a column's variance along it. Sparse and too many
+    columns, which are not re-weighted, count as 0.
     """
     if not is_dense(prepared) or not 0 < prepared.shape[1] <= MOST_COLUMNS:
         return 0
     values: Any = np.asarray(prepared)
-    is_few = np.array([len(np.unique(column)) <= FEW_VALUES for column in values.T])
+    is_few = np.array([_has_few_values(column) for column in values.T])
     if is_few.all():
         return 0
     centred = values - values.mean(axis=0)
@@ -92,4 +98,12 @@ def count_independent_columns(prepared: Features) -> int:
         few = centred[:, is_few]
         many = many - few @ np.linalg.lstsq(few, many, rcond=None)[0]
     variances = np.linalg.eigvalsh(many.T @ many / len(many))
-    return int(np.count_nonzero(variances > LEAST_VARIANCE))
+    return int(np.count_nonzero(variances > _LEAST_SHARE))
+
+
+def _has_few_values(column: npt.NDArray[np.float64]) -> bool:
+    spread = column.std()
+    if spread == 0:
+        return True
+    _, counts = np.unique(np.round((column - column.mean()) / spread / _VALUE_UNIT), return_counts=True)
+    return bool(np.sort(counts)[-FEW_VALUES:].sum() >= _FEW_SHARE * column.size)
