@@ -97,7 +97,7 @@ class DealtMessage:
     offset: bytes = ciphertext(under="keys of the party: as many members as the threshold hold all of them together")
 
 
-@message("horizontal/dealers", version=3, read_once=True)
+@message("horizontal/dealers", version=3)
 @dataclass(frozen=True)
 class DealersMessage:
     """Aggregator to each member: the dealers, their offsets, and the digests of all their shares with signatures."""
