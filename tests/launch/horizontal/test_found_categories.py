@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from hekat.errors import ChannelError, HekatError, InputError, JobError, PartySt
 from hekat.job.agreed_terms import terms_of
 from hekat.job.load_any_job import load_any_job
 from hekat.launch.horizontal.run import run_job
+from hekat.protocol.horizontal import party as party_role
 from hekat.protocol.horizontal.categories import agree_on_categories
 from hekat.run.horizontal.found_categories import SettledInputs, settle_as_before
 from hekat.run.horizontal.kept_rows import ROWS_FOLDER
@@ -112,6 +115,28 @@ def assert_same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) 
 def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run whose job lists the categories."""
     return run_together(jobs_in(tmp_path_factory.mktemp("listed"), LIST))
+
+
+def test_places_in_the_table_follow_from_a_key_that_the_aggregator_lacks(tmp_path: Path, monkeypatch) -> None:
+    """It knows the session: by that alone it could add a text of its own to the sum, and see whether it was there."""
+    seen: list[tuple[bytes, bytes, bytes]] = []
+
+    def listen(key: bytes, message: bytes, digest: str) -> bytes:
+        seen.append((key, message, hmac.digest(key, message, digest)))
+        return seen[-1][2]
+
+    def agree(aggregation, offers, columns, seed):
+        seeds.append(seed)
+        return agree_on_categories.agree_on_categories(aggregation, offers, columns, seed)
+
+    seeds: list[bytes] = []
+    monkeypatch.setattr(party_role, "hmac", SimpleNamespace(digest=listen))
+    monkeypatch.setattr(party_role, "agree_on_categories", agree)
+    run_together(jobs_in(tmp_path / "together", FOUND))
+    assert len(seeds) == len(PARTIES)
+    assert len(set(seeds)) == 1
+    assert {seed for _, _, seed in seen} == set(seeds)
+    assert {len(key) for key, _, _ in seen} == {32}
 
 
 def test_roles_apart_train_the_model_of_the_job_that_lists_all_texts(tmp_path: Path, listed: Path) -> None:

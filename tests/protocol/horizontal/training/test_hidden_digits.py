@@ -12,7 +12,9 @@ from hekat.codec.quantise import level_bound
 from hekat.data import Table
 from hekat.data.table import OpenFill
 from hekat.protocol.horizontal.settings import CodecSettings, TrainingSettings, ValidationSettings
+from hekat.protocol.horizontal.training.gram import sum_curvature
 from hekat.protocol.secure_sum import update_codec
+from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.secure_sum.paillier.party import PaillierAggregation
 
 RULES = ("mean", "median", "most_frequent")
@@ -81,3 +83,20 @@ def test_under_narrow_values_only_the_rounds_open_digits_as_they_are(
     assert len(bits) > 6
     narrow = {step for step, one in bits.items() if one is None or one < HIDING_BITS}
     assert narrow == {"round-1"}
+
+
+def test_ranges_of_the_curvature_tell_no_rows() -> None:
+    """The same rows four times over have the same ranges; a flag for the constant column would show their number."""
+    told: list[dict[str, int]] = []
+
+    class Listening(Alone):
+        def weighted_mean(self, request):
+            told.append({counter.name: counter.value for counter in request.counters if counter.name != "rows"})
+            return super().weighted_mean(request)
+
+    rows = np.random.default_rng(3).normal(size=(50, 3))
+    for features in (rows, np.vstack([rows] * 4)):
+        sum_curvature(Listening(), features, factor=0.25, weight_max=1000, party_count=3, value_bits=24)
+    first, _, second, _ = told
+    assert first == second
+    assert {name.partition("/")[0] for name in first} == {"0", "1", "2", "lacks-rows"}
