@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from hekat.cli.new_file import check_is_free, write_new
 from hekat.cli.predict.separators import SEPARATORS
 from hekat.cli.printable import printable
@@ -136,7 +134,6 @@ def _show(options: argparse.Namespace, trained: TrainedModel, rows: DataSource, 
     if options.json:
         sys.stdout.write(json.dumps(summary, indent=1) + "\n")
         return
-    console = Console()
     lines = [f"{len(predictions)} rows predicted with model {trained.name}"]
     if options.data is not None and rows.kind == "csv" and (form := CsvDialect.of_options(rows.options).in_words):
         lines[0] += f"; read with {', '.join(form)}"
@@ -147,8 +144,7 @@ def _show(options: argparse.Namespace, trained: TrainedModel, rows: DataSource, 
     lines += predictions.notes
     lines += [f"{name} {value:.6g}" for name, value in predictions.metrics.items()]
     lines.append(f"written to {options.out}, mode 600" if options.out else "nothing is written: say --out FILE.csv")
-    for line in lines:
-        console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+    sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
 
 
 def _refuse(what: str, expected: str, got: str) -> None:

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from hekat.cli.new_file import check_is_free, write_new
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
@@ -100,6 +98,4 @@ def _show(options: argparse.Namespace, predictions: JointPredictions, written: d
             lines.append(f"  columns that the model does not know, ignored: {', '.join(found['ignored_columns'])}")
         lines.append(f"  written to {found['out']}, mode 600" if found["out"] else "  not written: say --out FILE.csv")
     lines.append(as_called(f"audit       hekat audit {predictions.folder}"))
-    console = Console()
-    for line in lines:
-        console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+    sys.stdout.writelines(f"{printable(line)}\n" for line in lines)

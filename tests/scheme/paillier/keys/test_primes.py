@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import gmpy2
@@ -63,10 +64,53 @@ def test_twice_two_primes_is_what_a_prime_less_one_is(bits):
         assert gmpy2.is_prime(half // factors[0])
 
 
+@pytest.mark.parametrize(("bits", "count"), [(32, 2), (512, 2), (768, 2), (1024, 3), (1536, 5), (2048, 7)])
+def test_a_prime_less_one_has_large_factors_alone(bits, count, monkeypatch):
+    """What is proven is (p - 1) / 2 as a product of different primes, none of them narrow."""
+    proven = {}
+
+    def note(p, factors):
+        proven[int(p)] = [int(factor) for factor in factors]
+        return is_proven(p, factors)
+
+    is_proven = primes._is_proven
+    monkeypatch.setattr(primes, "_is_proven", note)
+    p = find_key_prime(bits)
+    factors = proven[p]
+    assert 2 * math.prod(factors) + 1 == p
+    assert len(set(factors)) == len(factors) == primes.factor_count(bits) == count
+    assert all(gmpy2.is_prime(factor) for factor in factors)
+    assert min(factors) >= 1 << ((bits - 1) // count - 1)
+    assert gmpy2.is_prime(p, 40)
+
+
 def test_the_sieve_never_reaches_the_primes_sought():
     for bits in range(32, 4097, 2):
-        least = (3 << (bits - 2)) // (2 << ((bits - 1) // 2))
+        known_bits = (bits - 1) // primes.factor_count(bits) * (primes.factor_count(bits) - 1)
+        least = (3 << (bits - 2)) // (2 << known_bits)
         assert _sieve_limit(bits) < least
+
+
+# Carmichael numbers, and another that passes Fermat's test to base 2; less one, all their prime factors are small.
+@pytest.mark.parametrize("composite", [561, 1105, 2047, 15841, 2**67 - 1])
+def test_a_composite_number_is_never_proven(composite):
+    assert gmpy2.powmod(2, composite - 1, composite) == 1
+    left, factors = composite - 1, []
+    for divisor in map(int, small_primes(1 << 16)):
+        if left % divisor == 0:
+            factors.append(divisor)
+            while left % divisor == 0:
+                left //= divisor
+    assert not primes._is_proven(gmpy2.mpz(composite), factors + [left] * (left > 1))
+
+
+def test_primes_are_proven():
+    a, b, found = 1_000_003, 5_000_011, 0
+    while found < 5:
+        b = int(gmpy2.next_prime(b))
+        if gmpy2.is_prime(2 * a * b + 1):
+            found += 1
+            assert primes._is_proven(gmpy2.mpz(2 * a * b + 1), [a, b])
 
 
 def test_small_primes_are_all_reached():

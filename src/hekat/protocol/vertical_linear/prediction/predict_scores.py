@@ -39,8 +39,6 @@ from hekat.protocol.vertical_linear.prediction.messages import (
     PredictionCallMessage,
     ScoresMessage,
 )
-from hekat.protocol.vertical_linear.prediction.predict_among_many import predict_among_many
-from hekat.protocol.vertical_linear.prediction.predict_on_shares import predict_on_shares
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
 
@@ -83,10 +81,8 @@ def predict_scores(
     rows = _arrange(part, table)
     run.count_predictions(len(rows))
     _agree(channel, part, len(rows), settings)
-    if part.form == "shared_weights" and part.quiet_parties:
-        return apply_calibration(predict_among_many(channel, part, rows, settings, run), part, settings)
     if part.form == "shared_weights":
-        return apply_calibration(predict_on_shares(channel, part, rows, settings, run), part, settings)
+        return apply_calibration(_predict_on_shares(channel, part, rows, settings, run), part, settings)
     with run.stopwatch.measure("plain"):
         own = to_words(_own_scores(part, rows), settings.told_bits(part), len(settings.parties))
     if channel.party == settings.summing_party:
@@ -97,6 +93,19 @@ def predict_scores(
     _note_what_two_learn(channel, settings)
     scores = _checked(channel.receive(settings.summing_party, SCORES_STEP, ScoresMessage).scores, own.shape)
     return apply_calibration(scores, part, settings)
+
+
+def _predict_on_shares(
+    channel: RecordedChannel, part: ModelPart, rows: Table, settings: PredictionSettings, run: PartyRun
+) -> FloatArray | None:
+    # Imported here, one of the two: a prediction is a process of its own, and short.
+    if part.quiet_parties:
+        from hekat.protocol.vertical_linear.prediction.predict_among_many import predict_among_many
+
+        return predict_among_many(channel, part, rows, settings, run)
+    from hekat.protocol.vertical_linear.prediction.predict_on_shares import predict_on_shares
+
+    return predict_on_shares(channel, part, rows, settings, run)
 
 
 def _check_part(party: str, part: ModelPart, settings: PredictionSettings) -> None:

@@ -180,7 +180,7 @@ def generate_keys(
         KeySizeWarning: The key has fewer than 3072 bits.
 
     Source: Paillier 1999. The primes meet the conditions of Damgard-Jurik-Nielsen 2010, section 4: both are 3 mod 4 and
-    gcd(p - 1, q - 1) = 2. Besides, p - 1 = 2ab with large primes a and b, and so is q - 1.
+    gcd(p - 1, q - 1) = 2. Besides, (p - 1) / 2 and (q - 1) / 2 are products of large primes.
 
     Examples:
         >>> import hekat

@@ -1,9 +1,9 @@
 """What sizes and variants of Paillier are allowed, checked once when a key is made.
 
 Symbols in this folder, as in Paillier 1999 and Damgard-Jurik-Nielsen 2010:
-n = p q the public modulus, p = 2ab + 1 and q primes with large primes a and b, m a plaintext, c a ciphertext mod n^2,
-r^n the randomiser of a ciphertext, h_s = h^n mod n^2 the base of variant `djn`, gamma a primitive root mod p,
-g_p = gamma^p mod p^2 the base of variant `crt`.
+n = p q the public modulus, p and q primes whose (p - 1) / 2 and (q - 1) / 2 have large prime factors alone, m a
+plaintext, c a ciphertext mod n^2, r^n the randomiser of a ciphertext, h_s = h^n mod n^2 the base of variant `djn`,
+gamma a primitive root mod p, g_p = gamma^p mod p^2 the base of variant `crt`.
 """
 
 from __future__ import annotations

@@ -106,9 +106,10 @@ def _limbs(value: int) -> LimbArray:
 def _random_generator(p: int) -> int:
     """A random generator of the units mod p >= 5, which `is_key_prime`; as secret as p.
 
-    The unit group has order 2ab with primes a and b, or 2a where p is a safe prime. An element that is neither a square
-    nor -1 has the whole order, but for odds of 1/a + 1/b, about 2^-510 in a key of 2048 bits. Not the least one: with
-    gamma known, one exponent gives p, because c = gamma^a mod p makes p a factor of gcd(gamma^a - c, n).
+    The unit group has order p - 1, twice a product of large primes. An element that is neither a square nor -1 has the
+    whole order, but for odds of the sum of 1/a over these primes a, below 2^-250 in a key that `generate_keys` makes of
+    2048 bits or more. Not the least one: with gamma known, one exponent gives p, because c = gamma^a mod p makes p a
+    factor of gcd(gamma^a - c, n).
     """
     while True:
         gamma = secrets.randbelow(p)

@@ -1,12 +1,13 @@
-"""Primes p = 2ab + 1 with large primes a and b, from the operating system's randomness: b and p are sieved jointly.
+"""Primes p = 2 a b ... c + 1 whose factors a, b, ..., c are large primes, from the operating system's randomness.
 
-What keys need of p is that no small number but 2 divides p - 1. A safe prime 2a + 1 has that too, and takes some times
-as long to find: here a and b are half as wide as p, so that most candidates fall to tests that cost a sixth.
+What keys need of p is that no small number but 2 divides p - 1. A safe prime 2a + 1 has that too, and takes many times
+as long to find: here c has a fraction of the bits of p, so that most candidates fall to cheap tests.
 
-A window holds the candidates b = start + 2i, start odd and random. A prime r rules out b = 0 and b = -1/(2a) mod r,
-where p is divisible by r. Survivors are tried in random order, so that a prime after a long gap is favoured only within
-its window.
-Source: joint sieve as in Wiener, "Safe Prime Generation with a Combined Sieve" (2003).
+c and p are sieved jointly: a window holds the candidates c = start + 2i, start odd and random. A prime r rules out
+c = 0 and c = -1/(2ab...) mod r, where p is divisible by r. Survivors are tried in random order, so that a prime after a
+long gap is favoured only within its window. All factors of p - 1 are known, so that a power for each of them proves p.
+Source: joint sieve as in Wiener, "Safe Prime Generation with a Combined Sieve" (2003); proof by Pocklington's theorem,
+as in Crandall and Pomerance, "Prime Numbers" (2005), theorem 4.1.3.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import itertools
 import math
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from threading import Lock
@@ -32,8 +33,11 @@ WordArray = npt.NDArray[np.uint64]
 # Miller-Rabin rounds with random bases for candidates that pass a first test: error below 4^-40.
 PRIME_TEST_ROUNDS = 40
 # Sieving further costs more than the tests it saves (1536-bit primes; smaller ones sieve less).
-MAX_SIEVE_LIMIT = 1 << 18
+MAX_SIEVE_LIMIT = 1 << 15
 MAX_WINDOW_COUNT = 1 << 18
+# (p - 1) / 2 has as many prime factors as can be that wide: too wide for Pollard's p - 1 method, and for a random
+# element of the units mod p to miss a part of them (odds below 2^-250). In small primes it has two.
+LEAST_LARGE_FACTOR_BITS = 256
 # No factor of (p - 1) / 2 below that.
 LEAST_FACTOR_BITS = 16
 # Primes below 2^_TRIAL_BITS are tried before a power: that spares six of seven powers.
@@ -60,25 +64,32 @@ def is_key_prime(p: int) -> bool:
 
 
 def find_key_prime(bits: int, on_candidate: Callable[[], object] | None = None) -> int:
-    """A random prime p = 2ab + 1 of exactly `bits` bits (32 at least) whose top two bits are set; a and b are primes.
+    """A random prime p of exactly `bits` bits (32 at least) whose top two bits are set; (p - 1) / 2 is a product of
+    primes of about equal size, `factor_count(bits)` of them.
 
-    a has half the bits of p - 1, b the other half. `on_candidate` is called before each candidate that is tested.
+    `on_candidate` is called before each candidate that is tested.
     """
     with gmpy2.context(allow_release_gil=True):
         while True:
-            a = _random_prime((bits - 1) // 2)
-            least, most = (3 << (bits - 2)) // (2 * a) + 1, ((1 << bits) - 2) // (2 * a)
+            known = [_random_prime((bits - 1) // factor_count(bits)) for _ in range(factor_count(bits) - 1)]
+            half = math.prod(known)
+            least, most = (3 << (bits - 2)) // (2 * half) + 1, ((1 << bits) - 2) // (2 * half)
             start = least + secrets.randbelow(most - least + 1) | 1
             count = min(_window_count(bits), max((most - start) // 2 + 1, 0))
-            for i in _in_random_order(_survivors(start, 2 * a, count, _sieve_limit(bits))):
+            for i in _in_random_order(_survivors(start, 2 * half, count, _sieve_limit(bits))):
                 if on_candidate is not None:
                     on_candidate()
-                b = gmpy2.mpz(start + 2 * int(i))
-                p = 2 * a * b + 1
-                if not (_passes_fermat(b) and _passes_fermat(p)) or b == a:
+                last = gmpy2.mpz(start + 2 * int(i))
+                p = 2 * half * last + 1
+                if not (_passes_fermat(last) and _passes_fermat(p)) or len({*known, last}) <= len(known):
                     continue
-                if gmpy2.is_prime(b, PRIME_TEST_ROUNDS) and gmpy2.is_prime(p, PRIME_TEST_ROUNDS):
+                if gmpy2.is_prime(last, PRIME_TEST_ROUNDS) and _is_proven(p, [*known, last]):
                     return int(p)
+
+
+def factor_count(bits: int) -> int:
+    """How many primes (p - 1) / 2 is the product of, for p of `bits` bits."""
+    return max(2, (bits - 1) // LEAST_LARGE_FACTOR_BITS)
 
 
 def find_prime_pair(bits: int, progress: Progress | None = None) -> tuple[int, int]:
@@ -186,6 +197,16 @@ def _passes_fermat(candidate: gmpy2.mpz) -> bool:
     return bool(gmpy2.powmod(2, candidate - 1, candidate) == 1)
 
 
+def _is_proven(p: gmpy2.mpz, factors: Sequence[int]) -> bool:
+    """Whether Fermat's test to base 2, which p passes, proves p prime by the primes `factors` of (p - 1) / 2, all of
+    them.
+
+    Where d is a prime divisor of p and r a factor, 2^((p - 1) / r) is not 1 mod d, and so r divides the order of 2 mod
+    d, and d - 1. Thus d is above (p - 1) / 2, the product of all factors, and p has no other divisor.
+    """
+    return all(gmpy2.gcd(gmpy2.powmod(2, (p - 1) // factor, p) - 1, p) == 1 for factor in factors)
+
+
 def _random_prime(bits: int) -> int:
     """A random prime of exactly `bits` bits whose top two bits are set."""
     small = _product_of_primes(min(_TRIAL_BITS, bits // 2 - 1))
@@ -200,7 +221,7 @@ def _random_prime(bits: int) -> int:
 
 
 def _sieve_limit(bits: int) -> int:
-    """Below every b of a p of that size, so that the sieve never strikes a prime out for being itself."""
+    """Below every factor of (p - 1) / 2, so that the sieve never strikes a prime out for being itself."""
     return int(min(MAX_SIEVE_LIMIT, 1 << min(22, bits // 2 - 4), max(64, bits * bits // 4)))
 
 
@@ -209,7 +230,7 @@ def _window_count(bits: int) -> int:
 
 
 def _survivors(start: int, factor: int, count: int, limit: int) -> npt.NDArray[np.int64]:
-    """The i below count for which neither b = start + 2i nor factor * b + 1 has an odd factor below `limit`.
+    """The i below count for which neither c = start + 2i nor factor * c + 1 has an odd factor below `limit`.
 
     `factor` has no factor below `limit` but 2.
     """
