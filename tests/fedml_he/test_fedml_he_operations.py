@@ -12,6 +12,7 @@ import pytest
 
 from hekat.errors import BoundError, InputError, KeyRefusedError, PolicyError
 from hekat.fedml_he import Params, dec, enc, flatten, he_aggregate, key_gen, mean_error_bound, reshape
+from hekat.fedml_he.over_lattice import UPLOAD_FORM
 from hekat.scheme.ckks import FEDML_HE, FLOODED, describe_flooding
 from hekat.scheme.lattice import Accumulator, block_values
 
@@ -203,7 +204,7 @@ def test_models_of_other_rounds_shapes_and_schemes_are_refused() -> None:
 def test_an_altered_sum_does_not_open() -> None:
     pk, sk = key_gen(Params())
     total = he_aggregate([enc(key, np.ones(3)) for key in pk[:2]])
-    forged = type(total)(total.params, total.round_key, (0, 1, 2), 3, total.dtype, total.blocks)
+    forged = replace(total, clients=(0, 1, 2))
     with pytest.raises(BoundError, match="does not open"):
         dec(sk, forged)
 
@@ -240,6 +241,40 @@ def test_a_sum_of_other_parts_is_refused_and_uses_up_nothing(change: dict) -> No
         dec(sk, replace(total, **change))
     assert "not used" in repr(sk)
     assert dec(sk, total) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("form", [1, UPLOAD_FORM + 1, 0, 1 << 20000, "2", True], ids=[*"abcdef"])
+def test_models_whose_weight_stands_in_another_form_are_refused(form: Any) -> None:
+    pk, sk = key_gen(Params(weight_max=1 << 17))
+    uploads = [enc(key, np.ones(3)) for key in pk]
+    other = replace(uploads[0], form=form)
+    whole = replace(he_aggregate(uploads), form=form)
+    for call in (lambda: he_aggregate([other, *uploads[1:]]), lambda: dec(sk, whole)):
+        with pytest.raises(InputError, match="holds its weight in another form") as caught:
+            call()
+        assert "the same release" in caught.value.cure
+    assert dec(sk, he_aggregate(uploads)) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_model_that_was_pickled_before_forms_were_named_is_of_form_1() -> None:
+    """A release that knew no form pickled its other attributes."""
+    pk, _ = key_gen(Params())
+    upload = enc(pk[0], np.ones(3))
+    old = object.__new__(type(upload))
+    old.__setstate__({name: value for name, value in vars(upload).items() if name != "form"})
+    assert old.form == 1
+    with pytest.raises(InputError, match=r"form 2, .* got form 1"):
+        he_aggregate([old])
+    assert pickle.loads(pickle.dumps(upload)) == upload
+
+
+def test_an_opener_that_takes_another_form_for_granted_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a release does that knows no form: at 16 bits and this weight both forms have two digits, of other bases."""
+    pk, sk = key_gen(Params(weight_max=1 << 17))
+    total = he_aggregate([enc(key, np.ones(3)) for key in pk])
+    monkeypatch.setattr("hekat.fedml_he.over_lattice.UPLOAD_FORM", 1)
+    with pytest.raises(BoundError):
+        dec(sk, replace(total, form=1))
 
 
 def test_what_is_no_argument_at_all_is_refused() -> None:

@@ -11,7 +11,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -38,6 +38,9 @@ LevelVector = npt.NDArray[np.int32]
 # Slots worked on at once: their levels and bytes stay in the processor's outer cache.
 BLOCK_SLOTS: Final = 1 << 18
 SESSION_BYTES: Final = 32
+UPLOAD_FORM: Final = 2
+"""How an upload holds its weight: 1 in plain digits, 2 in digits that hide what sums do not say: decision 0059."""
+_FORM_LIMIT: Final = 1 << 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,6 +80,7 @@ class EncryptedModel:
         value_count: Values of the vector.
         dtype: "float32" or "float64".
         blocks: The masked bytes.
+        form: How the weight stands in them, UPLOAD_FORM. Models pickled before forms were named are of form 1.
 
     Examples:
         >>> import numpy as np
@@ -92,6 +96,10 @@ class EncryptedModel:
     value_count: int
     dtype: str
     blocks: tuple[bytes, ...]
+    form: int
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"form": 1, **state})
 
     @property
     def nbytes(self) -> int:
@@ -184,12 +192,13 @@ def encrypt_model(key: ClientKey, vector: FloatVector, weight: int) -> Encrypted
     _check_vector(params, vector)
     _check_weight(params, weight)
     parameters = params.lattice_parameters
-    encryptor = Encryptor(parameters, key.secret, key.round_key)
+    encryptor = Encryptor(parameters, key.secret, _mask_key(params, key.round_key))
     blocks, left = [], _slot_count(params, vector.size)
     for levels in _blocks(params, vector, weight):
         left -= levels.size
         blocks.append(encryptor.encrypt(levels, last=not left))
-    return EncryptedModel(params, key.round_key, (key.client,), vector.size, vector.dtype.name, tuple(blocks))
+    name = vector.dtype.name
+    return EncryptedModel(params, key.round_key, (key.client,), vector.size, name, tuple(blocks), UPLOAD_FORM)
 
 
 def aggregate_models(models: Sequence[EncryptedModel]) -> EncryptedModel:
@@ -197,6 +206,7 @@ def aggregate_models(models: Sequence[EncryptedModel]) -> EncryptedModel:
     first = models[0]
     clients = [client for model in models for client in model.clients]
     for model in models:
+        _check_upload_form(model)
         same = (model.params, model.round_key, model.value_count) == (first.params, first.round_key, first.value_count)
         if not same or model.dtype != first.dtype or len(model.clients) != 1:
             raise InputError(
@@ -213,17 +223,18 @@ def aggregate_models(models: Sequence[EncryptedModel]) -> EncryptedModel:
     for model in models:
         accumulator.add(model.blocks)
     blocks = tuple(accumulator.write(block_values(parameters, BLOCK_SLOTS)))
-    return EncryptedModel(first.params, first.round_key, tuple(sorted(clients)), first.value_count, first.dtype, blocks)
+    return replace(first, clients=tuple(sorted(clients)), blocks=blocks)
 
 
 def decrypt_model(key: OpeningKey, model: EncryptedModel) -> FloatVector:
     """The weighted mean, in the dtype of the uploads. Raises as `OpeningKey.secret_sum_of`, BoundError for no sum."""
     params, parameters = key.params, key.params.lattice_parameters
+    _check_upload_form(model)
     if (model.params, model.round_key) != (params, key.round_key):
         raise KeyRefusedError("the encrypted model is of another round", expected="one key_gen for both", got="two")
     _check_form(model)
     secret_sum = key.secret_sum_of(model.clients)
-    decryptor = Decryptor(parameters, secret_sum, key.round_key)
+    decryptor = Decryptor(parameters, secret_sum, _mask_key(params, key.round_key))
     step, head = block_values(parameters, BLOCK_SLOTS), _digit_count(params)
     slot_count = _slot_count(params, model.value_count)
     mean: FloatVector = np.empty(model.value_count, model.dtype)
@@ -284,6 +295,23 @@ def _check_clients(params: Params, clients: tuple[int, ...]) -> None:
             expected=f"numbers from 0 to {params.client_count - 1}, each once and in order",
             got="others",
             cure="find out who made this encrypted model: he_aggregate makes none like it",
+        )
+
+
+def _mask_key(params: Params, round_key: bytes) -> bytes:
+    """The key of a round's masks. It follows from the form too: who takes another form for granted opens nothing."""
+    return public_key(round_key, UPLOAD_FORM, params.lattice_parameters)
+
+
+def _check_upload_form(model: EncryptedModel) -> None:
+    """Raise InputError for a model whose weight stands there in another form than this release writes."""
+    known = type(model.form) is int and 0 < model.form < _FORM_LIMIT
+    if not known or model.form != UPLOAD_FORM:
+        raise InputError(
+            "the encrypted model holds its weight in another form",
+            expected=f"form {UPLOAD_FORM}, as this release of Hekat writes it",
+            got=f"form {model.form}" if known else "none",
+            cure="install the same release at all clients, the server and the opener, and begin another round",
         )
 
 

@@ -107,6 +107,19 @@ def test_a_text_whose_factors_cancel_is_missed_by_the_party_that_offers_it() -> 
         agree_on_categories(_Given(own, other), {"job": ("nurse",), "town": ()}, COLUMNS, SEED)
 
 
+@pytest.mark.parametrize("parties", [3, 5])
+def test_a_multiple_of_one_partys_table_is_read_by_parties_that_offer_nothing_else(parties: int) -> None:
+    """Under Paillier an aggregator can send that, and who ends the run tells it: SECURITY.md says so."""
+    forged = _Given(*[table_of(OFFERS[0])] * parties)
+    own = {column: OFFERS[0][column] for column in COLUMNS}
+    fewer: dict[str, tuple[str, ...]] = {"job": ("nurse",), "town": ()}
+    for offers in (own, fewer):
+        assert agree_on_categories(forged, offers, COLUMNS, SEED) == own
+    for offers in OFFERS[1:]:
+        with pytest.raises(InputError, match="cannot be read"):
+            agree_on_categories(forged, offers, COLUMNS, SEED)
+
+
 class _Given(Alone):
     """The sum of these tables, whatever the party adds itself."""
 
