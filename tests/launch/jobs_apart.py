@@ -30,8 +30,10 @@ batch_rows = 8
 """
 
 
-def clinics(place: Path, count: int, protection: str, *, rounds: int = 2, key: str = "") -> RolesApart:
-    """A horizontal job of `count` parties; `key` is a line of the leader's site."""
+def clinics(
+    place: Path, count: int, protection: str, *, rounds: int = 2, key: str = "", head: str = "", more_sites: str = ""
+) -> RolesApart:
+    """A horizontal job of `count` parties; `key` is a line of the leader's site, `head` are lines of the job's top."""
     parties = PARTIES[:count]
     sites = {}
     for seed, party in enumerate(parties):
@@ -45,9 +47,9 @@ def clinics(place: Path, count: int, protection: str, *, rounds: int = 2, key: s
         sites[party] = f"{key if party == parties[0] else ''}\n[party.{party}.data.visits]\n{source}\n"
     names = ", ".join(f'"{party}"' for party in parties)
     two = "true" if count == 2 else "false"
-    text = HORIZONTAL.format(parties=names, two=two, rounds=rounds, protection=protection)
+    text = head + HORIZONTAL.format(parties=names, two=two, rounds=rounds, protection=protection)
     policy = 'protections = ["lattice", "paillier", "none"]\nmin_key_bits = 2048\nmin_parties = 2'
-    return RolesApart(place, text, (*parties, "hub"), sites, policy)
+    return RolesApart(place, text, (*parties, "hub"), sites, policy, more_sites)
 
 
 def protected_clinics(place: Path, paillier_keys, protection: str) -> RolesApart:

@@ -36,6 +36,12 @@ def test_a_run_begins_goes_on_and_ends(state) -> None:
     assert play(state, [RunEnded("KeyboardInterrupt")]).stopped_by == "KeyboardInterrupt"
 
 
+@pytest.mark.parametrize(("said", "told"), [(True, True), (False, False), (1, False), (None, False)])
+def test_a_role_says_whether_its_test_data_are_training_rows(state, said, told) -> None:
+    known = play(state, [EventWritten({"event": "test data", "is_trained_on": said})])
+    assert known.run.tests_trained_on is told
+
+
 def test_a_phase_counts_its_own_rounds_and_not_more_than_it_has(state) -> None:
     state = play(state, [PhaseBegun("plain", 1), *[PhaseAdvanced("encrypted")] * 2, *[PhaseAdvanced("plain")] * 3])
     assert state.phase.done == 1

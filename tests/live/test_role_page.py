@@ -81,6 +81,30 @@ def test_a_site_over_nvflare_is_shown_where_its_file_asks(tmp_path: Path) -> Non
     assert not list(tmp_path.rglob("*.live"))
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_the_page_of_a_role_alone_knows_tests_that_it_trains_on(tmp_path: Path, known: bool) -> None:
+    """Its metrics must not stand there as those of a test set; so do its report and its summary say."""
+    source = f'[common_data.seen]\nsource = "csv"\npath = "{tmp_path}/seen.csv"\nlabel = "ill"\n'
+    lines = 'kind = "lattice"\nopening = "committee"'
+    apart = clinics(tmp_path, 3, lines, rounds=1, head='test_data = "seen"\n', more_sites=source)
+    header, *lines = (tmp_path / "north.csv").read_text().splitlines()
+    rows = lines if known else [f"0.5,{line.partition(',')[2]}" for line in lines]
+    (tmp_path / "seen.csv").write_text("\n".join([header, *rows]) + "\n")
+    order = order_of(apart)
+    path = apart.folder_of("north") / "site.toml"
+    path.write_text(path.read_text() + ASKS)
+    reader = Reader(address_path(runs_of(apart, "north"), order.run_id))
+
+    def look(site: str, parcel: bytes) -> bytes:
+        reader.look()
+        return parcel
+
+    assert play_all(apart, order, FakeEngine(look)) == dict.fromkeys(apart.roles)
+    last = check_told(reader, "north", 1)
+    assert last["rounds"][-1]["metrics"]
+    assert last["run"]["tests_trained_on"] is known
+
+
 def test_a_page_that_cannot_be_served_ends_the_role_before_anything_is_sent(tmp_path: Path) -> None:
     apart = clinics(tmp_path, 3, 'kind = "lattice"\nopening = "committee"', rounds=1)
     order, engine = order_of(apart), FakeEngine()

@@ -22,6 +22,7 @@ from hekat.channel.channel import (
 from hekat.channel.computing_turn import ComputingTurn
 from hekat.channel.departure import Dropout, Stop, forget_locals, kind_of
 from hekat.channel.dropout_notice import BEFORE_FIRST_STEP, DropoutNotice
+from hekat.channel.unread import describe_unread
 from hekat.errors import (
     ChannelError,
     ChannelTimeoutError,
@@ -30,7 +31,6 @@ from hekat.errors import (
     PartyLostError,
     PartyStoppedError,
 )
-from hekat.first_few import first_few
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_MAX_WAITING_BYTES = 256 << 20
@@ -426,11 +426,7 @@ class InProcessHub:
 
     def _describe_waiting(self, wait: _Wait) -> str:
         pair = (wait.peer, wait.party) if wait.receives else (wait.party, wait.peer)
-        steps = list(dict.fromkeys(message.step for message in self._waiting.get(pair, ())))
-        if not steps:
-            return ""
-        shown = first_few([*map(repr, steps)], 5)
-        return f" (unread from {pair[0]!r}: {shown})"
+        return describe_unread(pair[0], (message.step for message in self._waiting.get(pair, ())))
 
     def _expire_earliest_in_stalemate(self) -> bool:
         """Where every unfinished party waits and none can go on, let the earliest time-out pass now."""

@@ -1,14 +1,24 @@
-"""Messages that a party need not read: which steps they are of, and how many of each may come."""
+"""Messages that a party has not read, or need not read: which steps they are of, and how many of each may come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from hekat.channel.message_place import describe_message
 from hekat.errors import SealError
+from hekat.first_few import first_few
 
 Take = Callable[[bytes], None]
+_MOST_SHOWN = 5
+
+
+def describe_unread(sender: str, steps: Iterable[str]) -> str:
+    """The steps of unread messages of `sender`, for an error; "" where there are none."""
+    different = list(dict.fromkeys(steps))
+    if not different:
+        return ""
+    return f" (unread from {sender!r}: {first_few([*map(repr, different)], _MOST_SHOWN)})"
 
 
 @dataclass

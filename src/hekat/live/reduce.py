@@ -74,6 +74,9 @@ def _take_event(state: LiveState, event: Mapping[str, Any]) -> LiveState:
                 release=_text(event.get("hekat")),
             )
             return replace(state, run=run, status="running")
+        case "test data":
+            known = event.get("is_trained_on")
+            return replace(state, run=replace(state.run, tests_trained_on=known)) if type(known) is bool else state
         case "round":
             return _take_round(state, event, "round", _text(event.get("phase")))
         case "epoch":

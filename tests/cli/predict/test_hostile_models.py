@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cli.predict.clinics_job import COLUMNS, job_in
 
 from hekat.cli.main import main
 from hekat.data.columns.specs import MOST_CATEGORIES
-from hekat.job.horizontal.job_file import load_job
 from hekat.job.model_source import PartyModel
 from hekat.model import make_model
 from hekat.protocol.horizontal.training.loop import TrainingState
@@ -19,20 +19,6 @@ from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.run.horizontal.trained_model import save_trained_model
 from hekat.state import load_model, save_model
 
-JOB = """format = 1
-name = "clinics"
-protocol = "horizontal"
-parties = ["north", "east", "south"]
-aggregator = "hub"
-data = "visits"
-classes = ["no", "yes"]
-weight_max = 10
-[columns.ward]
-categories = ["in", "out"]
-[columns.dose]
-fill = 2.0
-"""
-COLUMNS = ("age", "dose", "ward=in", "ward=out")
 RED = "\x1b[31mno"
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 
@@ -106,11 +92,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with a sound model in run/ and rows to predict in new.csv."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").mkdir()
-    (tmp_path / "job.toml").write_text(JOB)
     weights = {"weight": np.array([[1.0], [-0.5], [0.25], [-0.75]]), "bias": np.array([0.125])}
     state = TrainingState(weights, {}, Standardiser(np.array([50.0, 2.0, 0.0, 0.0]), np.ones(4)))
     made = PartyModel(make_model("logistic", 4, 2))
-    save_trained_model(tmp_path / "run", load_job(tmp_path / "job.toml"), state, COLUMNS, made)
+    save_trained_model(tmp_path / "run", job_in(tmp_path), state, COLUMNS, made)
     (tmp_path / "new.csv").write_text("age,dose,ward\n61,1,in\n44,,out\n")
     return tmp_path
 

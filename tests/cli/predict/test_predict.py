@@ -10,29 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.predict.clinics_job import COLUMNS, JOB, job_in
 
 from hekat.cli.main import main
-from hekat.job.horizontal.job_file import Job, load_job
 from hekat.job.model_source import PartyModel
 from hekat.model import make_model
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.run.horizontal.trained_model import save_trained_model
 
-JOB = """format = 1
-name = "clinics"
-protocol = "horizontal"
-parties = ["north", "east", "south"]
-aggregator = "hub"
-data = "visits"
-classes = ["no", "yes"]
-weight_max = 10
-[columns.ward]
-categories = ["in", "out"]
-[columns.dose]
-fill = 2.0
-"""
-COLUMNS = ("age", "dose", "ward=in", "ward=out")
 MEAN, SPREAD = np.array([50.0, 2.0, 0.0, 0.0]), np.array([10.0, 1.0, 1.0, 1.0])
 WEIGHT = np.array([[1.0], [-0.5], [0.25], [-0.75]])
 BIAS = 0.125
@@ -59,11 +45,6 @@ def write_rows(path: Path, names: str = "patient,age,dose,ward,ill", separator: 
     lines = [names, *(",".join(cell(value) for value in row) for row in zip(*columns, strict=True))]
     path.write_text("\n".join(lines).replace(",", separator) + "\n")
     return path
-
-
-def job_in(folder: Path, text: str = JOB) -> Job:
-    (folder / "job.toml").write_text(text)
-    return load_job(folder / "job.toml")
 
 
 @pytest.fixture

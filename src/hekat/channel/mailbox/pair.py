@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hekat.channel.mailbox.parcel import DATA, EXPELLED, MAX_ITEMS, Item
-from hekat.first_few import first_few
+from hekat.channel.unread import describe_unread
 
 # A parcel is one message, or as many small ones as fit: engines carry a few MiB best.
 PARCEL_BYTES = 4 << 20
@@ -93,11 +93,7 @@ class Inbox:
 
     def describe_unread(self, sender: str) -> str:
         """The steps of the unread messages of `sender`, for an error; "" where there are none."""
-        steps = list(dict.fromkeys(item.step for item in self.messages))
-        if not steps:
-            return ""
-        shown = first_few([*map(repr, steps)], 5)
-        return f" (unread from {sender!r}: {shown})"
+        return describe_unread(sender, (item.step for item in self.messages))
 
     def admit(self, items: list[Item], has_room: Callable[[int], bool], on_word: Callable[[Item], None]) -> bool:
         """Take what is new of a parcel, in order; whether all of it was taken.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext, suppress
 
+from hekat.data.columns.found import Vocabulary
 from hekat.errors import ModelsDifferError, PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL, Job
@@ -54,6 +55,12 @@ class FolderObserver(RoleObserver):
         write_round(self._folder.events, phase, record, metrics)
         self._progress.advance(phase, describe_round(record))
 
+    def note_test_data(self) -> None:
+        """Say in the events whether the common test data are rows that this role trains on, if it has such data."""
+        facts = self._inputs.inputs.test_facts
+        if facts is not None:
+            self._folder.events.write("test data", is_trained_on=facts.is_trained_on)
+
     def note_fold(self, done: int, metrics: dict[str, float]) -> None:
         tell_fold(self._folder.events, self._progress, self._job.settings, done, metrics)
 
@@ -95,6 +102,14 @@ def run_horizontal_role(
                 # Else a party that is stopped before it saves a round would leave nothing, and others would.
                 observer.save(resumed.state)
         finds = role in inputs.open_tables and resumed is None
+        if not finds:
+            observer.note_test_data()
+
+        def settle(context: RoleContext, vocabulary: Vocabulary) -> RoleContext:
+            found = settled.settle(context, vocabulary)
+            observer.note_test_data()
+            return found
+
         with open_states(inputs, job.settings, folder.path) as states:
             played = HorizontalRole(
                 RoleContext(
@@ -115,7 +130,7 @@ def run_horizontal_role(
                     own_state=None if resumed is None else resumed.own,
                     other_sums_accepted=inputs.accepts_other_sums(role),
                     model_caveats=inputs.model_caveats,
-                    settle=settled.settle if finds else None,
+                    settle=settle if finds else None,
                 )
             )
             # What the role raised is to be told, and not that its figures are missing.
