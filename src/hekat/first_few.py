@@ -13,4 +13,4 @@ def first_few(texts: Sequence[str], most: int) -> str:
         'age, dose and 1 more'
     """
     more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")

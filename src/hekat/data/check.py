@@ -50,7 +50,7 @@ def check_finite(table: Table) -> None:
         f"{table.name} has a {'missing value (NaN)' if is_missing else 'value that is infinite'}",
         expected="a finite number in every cell",
         got=f"column {table.feature_names[int(columns[0])]!r}, row {int(rows[0]) + 1} "
-        f"({np.unique(rows).size} rows in all)",
+        f"({np.unique(rows).size:,} rows in all)",
         cure="fill in or remove those rows before training"
         + ("; a job can fill empty cells of dense rows alone" if is_missing and not is_dense(features) else ""),
     )

@@ -20,6 +20,7 @@ _MOST_SHARE = 0.1
 _LEAST_ROWS = 10
 # The rows that tell which columns are worth sorting.
 _SAMPLE_ROWS = 10_000
+# A sentence names so many rows of a column, or so many columns, and counts the others.
 _MOST_NAMED = 3
 
 

@@ -91,7 +91,7 @@ def check_dense_size(row_count: int, column_count: int, name: str) -> None:
         raise InputError(
             f"{name} is too large to hold densely",
             expected=f"at most 2^{MAX_DENSE_CELLS.bit_length() - 1} cells",
-            got=f"{row_count} rows of {column_count} columns",
+            got=f"{row_count:,} rows of {column_count} columns",
             cure="set sparse = true in the job: rows then stay sparse at every party",
         )
 

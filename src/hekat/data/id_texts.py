@@ -115,7 +115,7 @@ def _check_none_missing(is_missing: npt.NDArray[np.bool_], what: str) -> None:
         raise InputError(
             f"{what} are missing in some rows",
             expected="an id in every row",
-            got=f"none in {missing.size} rows, first in row {int(missing[0]) + 1}",
+            got=f"none in {missing.size:,} rows, first in row {int(missing[0]) + 1}",
             cure="fill them in or remove those rows",
         )
 

@@ -39,7 +39,7 @@ class Ids:
         return int(self.columns[0].size)
 
     def __repr__(self) -> str:
-        return f"Ids({len(self)} rows, {', '.join(self.kinds)})"
+        return f"Ids({len(self):,} rows, {', '.join(self.kinds)})"
 
     def take(self, rows: npt.NDArray[Any]) -> Ids:
         """The ids of some of the rows.
@@ -61,7 +61,7 @@ class Ids:
             raise InputError(
                 "a row with an id is taken twice",
                 expected="each row once",
-                got=f"{repeated} rows that were taken before",
+                got=f"{repeated:,} rows that were taken before",
                 cure="take each row once, or take from a table without ids",
             )
         return replace(self, columns=columns)
@@ -161,7 +161,7 @@ def _check_distinct(ids: Ids, name: str) -> None:
         raise InputError(
             f"{name} has ids that repeat",
             expected="a different id in each row",
-            got=f"{repeated} rows with an id that an earlier row has",
+            got=f"{repeated:,} rows with an id that an earlier row has",
             cure="remove rows that are there twice, or name another id column, or several, in the site file",
         )
 

@@ -57,7 +57,7 @@ def encode_labels(table: Table, classes: Sequence[str] | None) -> Table:
         raise InputError(
             f"{table.name} has a label that is none of the classes",
             expected=f"{', '.join(classes)}{by_number}",
-            got=f"something else in row {int(strangers[0]) + 1} ({strangers.size} rows in all)",
+            got=f"something else in row {int(strangers[0]) + 1} ({strangers.size:,} rows in all)",
             cure="correct the labels, or name all classes in the job, spelt alike at every party",
         )
     return replace(table, labels=encoded)
@@ -87,7 +87,7 @@ def _as_numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
         raise InputError(
             f"{name} has a label that is no finite number",
             expected="a number for each row, since the job names no classes",
-            got=f"something else in row {int(broken[0]) + 1} ({broken.size} rows in all)",
+            got=f"something else in row {int(broken[0]) + 1} ({broken.size:,} rows in all)",
             cure="correct the labels, or name the classes in the job",
         )
     return numbers

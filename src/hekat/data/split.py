@@ -46,8 +46,8 @@ def hold_out_rows(table: Table, fraction: float, seed: int) -> tuple[Table, Tabl
     if not (math.isfinite(fraction) and 0 < fraction < 1) or row_count <= _LEAST_TRAINING_ROWS:
         raise InputError(
             f"{table.name} cannot be split",
-            expected=f"a fraction between 0 and 1 of at least {_LEAST_TRAINING_ROWS + 1} rows",
-            got=f"fraction {fraction} of {row_count} rows",
+            expected=f"a fraction between 0 and 1 of at least {_LEAST_TRAINING_ROWS + 1:,} rows",
+            got=f"fraction {fraction} of {row_count:,} rows",
             cure="change the fraction, hold out nothing, or leave this party out",
         )
     wanted = min(max(round(row_count * fraction), 1), row_count - _LEAST_TRAINING_ROWS)
@@ -90,7 +90,7 @@ def fold_rows(table: Table, fold: int, fold_count: int, seed: int) -> tuple[Tabl
         raise InputError(
             f"{table.name} cannot be cut into {fold_count} folds",
             expected="2 folds or more, no more than rows, and at least two rows in all folds but one",
-            got=f"{fold_count} folds of {row_count} rows",
+            got=f"{fold_count} folds of {row_count:,} rows",
             cure="lower validation.folds, or leave this party out",
         )
     rng = np.random.default_rng([seed, row_count, fold_count])

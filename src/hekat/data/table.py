@@ -121,7 +121,7 @@ class Table:
         if len(ids) != len(self):
             raise InputError(
                 f"ids of {self.name} do not fit its rows",
-                expected=f"{len(self)} ids, one for each row",
+                expected=f"{len(self):,} ids, one for each row",
                 got=f"{len(ids)}",
                 cure="give one id for every row",
             )
@@ -132,7 +132,7 @@ class Table:
     def __repr__(self) -> str:
         labels = "no labels" if self.labels is None else f"labels of {self.labels.dtype}"
         sparse = "" if is_dense(self.features) else " (sparse)"
-        return f"Table({self.name!r}, {len(self)} rows, {self.features.shape[1]} columns{sparse}, {labels})"
+        return f"Table({self.name!r}, {len(self):,} rows, {self.features.shape[1]} columns{sparse}, {labels})"
 
     def take(self, rows: npt.NDArray[np.int64]) -> Table:
         """The table of some of the rows.

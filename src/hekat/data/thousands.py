@@ -17,7 +17,8 @@ _GROUPED_TEXT = re.compile(
     r"[+-]?[1-9]\d{0,2}(?P<sign>[.,'\u2019 \u00a0\u202f])\d{3}((?P=sign)\d{3})*((?!(?P=sign))[.,]\d+)?"
 )
 _SIGNS = {".": "points", ",": "commas", "'": "apostrophes", "\u2019": "apostrophes"}
-_MOST_NAMED = 8
+# A sentence names so many columns, and counts the others.
+_MOST_COLUMNS_NAMED = 8
 
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
@@ -103,7 +104,7 @@ class ThousandsSigns:
 
 def note_on_thousands(columns: Collection[str], decimal: str) -> str:
     """A sentence for the owner of a table with such `columns`; it names no value of theirs."""
-    shown = first_few([*map(repr, columns)], _MOST_NAMED)
+    shown = first_few([*map(repr, columns)], _MOST_COLUMNS_NAMED)
     signs = "points" if decimal == "." else "commas"
     return (
         f"{'column' if len(columns) == 1 else 'columns'} {shown}: look for {signs} between thousands: numbers such "

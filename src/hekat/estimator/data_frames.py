@@ -159,7 +159,7 @@ def align_labels(y: Any, frame: Any, party: str) -> Any:
     raise InputError(
         f"y and the data frame of {party} have different indexes",
         expected="the same index labels, each once, in any order",
-        got=f"{len(labels)} labels for {len(rows)} rows",
+        got=f"{len(labels):,} labels for {len(rows):,} rows",
         cure="give y.loc[frame.index]; where they are aligned row by row, give y.to_numpy()",
     )
 

@@ -214,7 +214,7 @@ def _read_tables(X: Any, y: Any) -> dict[str, Table]:
         if labels is None or labels.shape != (len(table),):
             raise InputError(
                 f"labels of {party} do not fit its rows",
-                expected=f"one label for each of {len(table)} rows",
+                expected=f"one label for each of {len(table):,} rows",
                 got="none" if labels is None else f"shape {labels.shape}",
                 cure=f"give labels under {party!r} in y",
             )

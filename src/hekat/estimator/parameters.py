@@ -220,8 +220,8 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
         if wanted > self.max_predictions:
             raise PolicyError(
                 "fitting probabilities predicts more training rows than may be predicted in all",
-                expected=f"at most {self.max_predictions} rows: the parameter max_predictions",
-                got=f"{wanted} rows",
+                expected=f"at most {self.max_predictions:,} rows: the parameter max_predictions",
+                got=f"{wanted:,} rows",
                 cure=f"set calibration_rows={self.max_predictions // settings.score_openings} or fewer, 0 for none, "
                 "or raise max_predictions",
             )

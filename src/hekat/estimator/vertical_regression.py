@@ -270,7 +270,7 @@ class VerticalRegression(VerticalParameters, ABC):
 
 def _warn_not_converged(epochs: int) -> None:
     warnings.warn(
-        f"training has not settled after {epochs} epochs: its loss was still moving; raise epochs",
+        f"training has not settled after {epochs:,} epochs: its loss was still moving; raise epochs",
         ConvergenceWarning,
         stacklevel=4,
     )
@@ -282,7 +282,7 @@ def _warn_of_small_batches(row_count: int, settings: VerticalLinearSettings) -> 
     steps = batches * settings.training.epochs
     if row_count < SMALL_BATCH_ROWS * batches and steps >= MANY_STEPS and settings.protection != "none":
         warnings.warn(
-            f"training takes {steps:,} steps in batches of up to {-(-row_count // batches)} rows: some "
+            f"training takes {steps:,} steps in batches of up to {-(-row_count // batches):,} rows: some "
             f"{steps * SECONDS_PER_STEP:,.0f} s or more; a larger batch_rows takes fewer",
             stacklevel=4,
         )
@@ -299,8 +299,8 @@ def _in_guest_order(scores: FloatArray, rows: npt.NDArray[np.int64] | None, row_
     if len(rows) != row_count:
         raise InputError(
             "rows of the guest that not every party has",
-            expected=f"hosts' columns for each of the {row_count} rows",
-            got=f"{len(rows)} rows common to all",
+            expected=f"hosts' columns for each of the {row_count:,} rows",
+            got=f"{len(rows):,} rows common to all",
             cure="predict the common rows: hekat.estimator.find_common_rows(tables).tables",
         )
     ordered = np.empty_like(scores)

@@ -175,8 +175,8 @@ def _of_vertical(settings: VerticalLinearSettings) -> Iterator[Term]:
     )
     if settings.form == "shared_weights" and settings.quiet_parties:
         yield "holders of shares", f"{' and '.join(settings.holders)}, who must not work together"
-    batch = "all rows" if not training.batch_rows else f"{training.batch_rows} rows"
-    yield "trains", f"{settings.task}, up to {training.epochs} epochs, batches of {batch}"
+    batch = "all rows" if not training.batch_rows else f"{training.batch_rows:,} rows"
+    yield "trains", f"{settings.task}, up to {training.epochs:,} epochs, batches of {batch}"
     waivers = {"label-leak rule": settings.label_leak_accepted, "column-leak rule": settings.column_leak_accepted}
     for rule, waived in waivers.items():
         yield rule, "holds" if waived is None else f"WAIVED: {waived}"

@@ -13,4 +13,4 @@ def caveats_on_test_rows(rows: int, trained_on: int) -> Iterator[str]:
             "nothing of new rows"
         )
     elif trained_on:
-        yield f"{trained_on} of the {rows} test rows are training rows too"
+        yield f"{trained_on:,} of the {rows:,} test rows are training rows too"

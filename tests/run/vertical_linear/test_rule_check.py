@@ -71,7 +71,7 @@ def test_batches_are_judged_as_evened_out() -> None:
     told = str(refused(tables, job_of(tables, batch_rows=1100)))
     assert "306: 3 batches x 102 columns" in told
     # Two batches would be few enough, but the 102 columns of one tell more bits than 1,500 labels have.
-    assert "set training.batch_rows = 3000 or more: all 3000 common rows in one batch" in told
+    assert "set training.batch_rows = 3000 or more: all 3,000 common rows in one batch" in told
 
 
 @pytest.mark.parametrize(

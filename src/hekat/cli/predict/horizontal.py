@@ -134,7 +134,7 @@ def _show(options: argparse.Namespace, trained: TrainedModel, rows: DataSource, 
     if options.json:
         sys.stdout.write(json.dumps(summary, indent=1) + "\n")
         return
-    lines = [f"{len(predictions)} rows predicted with model {trained.name}"]
+    lines = [f"{len(predictions):,} rows predicted with model {trained.name}"]
     if options.data is not None and rows.kind == "csv" and (form := CsvDialect.of_options(rows.options).in_words):
         lines[0] += f"; read with {', '.join(form)}"
     if predictions.classes is not None:

@@ -88,7 +88,7 @@ def _show(options: argparse.Namespace, predictions: JointPredictions, written: d
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return
     sizes = ", ".join(f"{party} {count}" for party, count in predictions.sizes.items())
-    lines = [f"{predictions.common} rows are common to all and were predicted for (rows: {sizes})"]
+    lines = [f"{predictions.common:,} rows are common to all and were predicted for (rows: {sizes})"]
     for party, found in told["receivers"].items():
         counts = ", ".join(f"{name} {count}" for name, count in found["predicted"].items())
         lines.append(f"{party} learned the score of each" + (f": {counts}" if counts else ""))

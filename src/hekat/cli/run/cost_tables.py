@@ -40,7 +40,7 @@ def vertical_cost_table(found: VerticalCost) -> Table:
         "Training, by role",
         ("role", "sends first", "later epoch", "works first", "later epoch", "sends in all", "works in all"),
         tuple(rows),
-        f"{found.batch_count} batches, {found.epochs} epochs at most, if all rows of the smallest table are common; "
+        f"{found.batch_count} batches, {found.epochs:,} epochs at most, if all rows of the smallest table are common; "
         "the first epoch with what comes before it. Rehearsed just now on random rows; matching rows, making keys "
         "and predicting, such as for rows held out or that probabilities are fitted to, apart.",
     )

@@ -74,7 +74,7 @@ def _say_holders(inputs: VerticalInputs) -> str:
     if settings.form != "shared_weights" or not settings.quiet_parties:
         return ""
     least = least_batch_rows(settings, sum(table.features.shape[1] for table in inputs.tables.values()))
-    return f" {' and '.join(settings.holders)} hold the shares; each batch needs {least} common rows or more."
+    return f" {' and '.join(settings.holders)} hold the shares; each batch needs {least:,} common rows or more."
 
 
 def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
@@ -129,7 +129,7 @@ def _describe_many_steps(inputs: VerticalInputs) -> str | None:
         return None
     seconds = cost_of_vertical_job(inputs).total.seconds
     return (
-        f"{steps:,} steps in batches of up to {-(-rows // batches)} rows will take some {seconds:,.0f} s; larger "
+        f"{steps:,} steps in batches of up to {-(-rows // batches):,} rows will take some {seconds:,.0f} s; larger "
         "training.batch_rows take fewer steps"
     )
 

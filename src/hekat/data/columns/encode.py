@@ -51,6 +51,8 @@ _MAX_SHOWN = 8
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
 _DEFAULT_MARKS = frozenset(DEFAULT_MARKS)
 _FILLED_END, _STRANGER_WORDS = "filled as the job says", "hold none of its categories and count as"
+# In place of the number of a category, from 0, for a text that is none: filled as an empty cell is, 0 in the columns of
+# all categories, or an error.
 _TO_FILL, _ALL_ZERO, _REFUSED = -1, -2, -3
 
 
@@ -307,7 +309,7 @@ def _encode_categories(encoded: _Encoded, raw: RawTable, column: TextColumn, spe
     count = int(np.sum(is_stranger[column.codes]))
     if count:
         taken = _say_unknown(spec)
-        encoded.notes.append(f"{count} rows of column {spec.name!r} {_STRANGER_WORDS} {taken}")
+        encoded.notes.append(f"{count:,} rows of column {spec.name!r} {_STRANGER_WORDS} {taken}")
     encoded.add_categories(spec.feature_names, codes, filled)
 
 

@@ -131,7 +131,7 @@ class ColumnsRefusedError(InputError):
             shown += f" and {more} more" if more else ""
             places = _places([(one.table, one.text_rows, one.first_text) for one in texts])
             parts.append(
-                f"{texts[0].text_kind} in {sum(one.text_rows for one in texts)} rows, {len(held)} different"
+                f"{texts[0].text_kind} in {sum(one.text_rows for one in texts):,} rows, {len(held)} different"
                 + (f": {shown}" if several and "ignore" not in proposal.values else "")
                 + f" ({places})"
             )
@@ -204,7 +204,7 @@ def _say_one(one: ColumnFinding) -> dict[str, str]:
         return {
             "what": f"{one.table}: vocabulary mismatch in column {one.column!r}",
             "expected": f"one of the job's categories: {shown}",
-            "got": f"something else in {one.text_rows} rows, first in {one.first_text}",
+            "got": f"something else in {one.text_rows:,} rows, first in {one.first_text}",
             "cure": f"correct the cells, or extend {section} in the job by the category or other = true",
         }
     if one.texts:
@@ -214,14 +214,14 @@ def _say_one(one: ColumnFinding) -> dict[str, str]:
         return {
             "what": f"{one.table}: column {one.column!r} holds texts",
             "expected": f"a number such as 12, -0{one.decimal}5 or 1e-3, or categories that the job lists",
-            "got": f"{kind} in {one.text_rows} rows, first in {one.first_text}",
+            "got": f"{kind} in {one.text_rows:,} rows, first in {one.first_text}",
             "cure": _decimal_cure([one]) or cure,
         }
     fill = 'missing = "category" or fill = CATEGORY' if one.listed else 'fill = NUMBER, "mean" or "median"'
     return {
         "what": f"{one.table}: column {one.column!r} has empty cells",
         "expected": "a value in every row",
-        "got": f"none in {one.empty} rows, first in {one.first_empty}",
+        "got": f"none in {one.empty:,} rows, first in {one.first_empty}",
         "cure": f"fill them in, remove those rows, or let the job say {fill} under {section}",
     }
 

@@ -91,7 +91,7 @@ def propose(column: str, found: Mapping[str, RawColumn], specs: ColumnSpecs) -> 
                 (f"{len(strangers)} other texts count as one category",),
             )
         return Proposal(
-            column, {"ignore": True}, (f"{len(counts)} different values in {rows} rows: free text, dates or ids?",)
+            column, {"ignore": True}, (f"{len(counts)} different values in {rows:,} rows: free text, dates or ids?",)
         )
     other: dict[str, Value] = {"other": True} if rare or (spec is not None and spec.other) else {}
     comments = (f"{rare} more, of one row each, count as one category",) if rare else ()

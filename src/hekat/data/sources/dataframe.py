@@ -273,7 +273,7 @@ def _check_no_gaps(series: Any, what: str, role: str) -> None:
         raise InputError(
             f"{what} has rows without {'an' if role == 'id' else 'a'} {role}",
             expected=f"one {role} in every row",
-            got=f"none in {len(empty)} rows, first in row {empty[0]}",
+            got=f"none in {len(empty):,} rows, first in row {empty[0]}",
             cure="fill them in or remove those rows",
         )
 

@@ -35,7 +35,7 @@ def read_date_texts(raw: RawTable, dates: Collection[str], date_format: str | No
             raise InputError(
                 f"{raw.name}: column {name!r} holds texts that are no dates",
                 expected="dates such as 2024-02-29" if date_format is None else f"dates as {date_format}",
-                got=f"others in {unread.size} rows, first in {raw.place(int(unread[0]))}",
+                got=f"others in {unread.size:,} rows, first in {raw.place(int(unread[0]))}",
                 cure=_cure(name, held),
             )
         columns[name] = days[column.codes]

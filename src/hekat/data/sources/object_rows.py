@@ -81,7 +81,7 @@ def _labels(values: list[Any], options: NamedColumns, label: str, name: str) -> 
         raise InputError(
             f"{name}: column {label!r} has rows without a label",
             expected="one label in every row",
-            got=f"none in {len(empty)} rows, first in row {empty[0]}",
+            got=f"none in {len(empty):,} rows, first in row {empty[0]}",
             cure="fill them in or remove those rows",
         )
     if any(isinstance(value, str) for value in stripped):

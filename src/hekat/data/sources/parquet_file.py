@@ -226,7 +226,7 @@ class _Reader:
             raise InputError(
                 f"{self._path}: column {name!r} has rows without {'an' if role == 'id' else 'a'} {role}",
                 expected=f"one {role} in every row",
-                got=f"none in {column.null_count} rows, first in row {row + 1}",
+                got=f"none in {column.null_count:,} rows, first in row {row + 1}",
                 cure="fill them in or remove those rows",
             )
 

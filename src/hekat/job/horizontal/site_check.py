@@ -81,7 +81,7 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
         ),
         PolicyCheck(
             "policy.min_category_rows",
-            APPLIES_NOT if rows is None else f"texts of {rows} rows",
+            APPLIES_NOT if rows is None else f"texts of {rows:,} rows",
             str(policy.min_category_rows),
             lambda: None if rows is None else check_category_rows(policy, rows),
         ),

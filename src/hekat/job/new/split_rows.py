@@ -29,7 +29,7 @@ def split_rows(path: Path, dialect: CsvDialect, parties: Sequence[str]) -> dict[
         raise InputError(
             f"{path} has too few rows to deal out",
             expected=f"at least {_LEAST_ROWS} rows for each of {len(parties)} parties",
-            got=f"{len(rows)} rows",
+            got=f"{len(rows):,} rows",
             cure="name fewer parties, or leave out --split",
         )
     random.Random(_SEED).shuffle(rows)  # noqa: S311  # which party gets a row is no secret

@@ -254,7 +254,7 @@ def problems_of(tables: Sequence[TableProfile], labels: Mapping[str, str]) -> tu
         empty = None if label is None else table.columns[label]
         if empty is not None and empty.empty:
             problems.append(
-                f"{table.name}: {empty.empty} rows have no {label} (first in line {empty.first_empty}); remove them"
+                f"{table.name}: {empty.empty:,} rows have no {label} (first in line {empty.first_empty}); remove them"
             )
         if table.ragged:
             problems.append(

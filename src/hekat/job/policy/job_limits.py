@@ -70,7 +70,7 @@ def check_category_rows(policy: SitePolicy, rows: int) -> None:
         raise PolicyError(
             "the site does not allow texts of so few rows to be shown to other parties",
             expected=f"at least policy.min_category_rows = {policy.min_category_rows}",
-            got=f"{rows} rows",
+            got=f"{rows:,} rows",
             cure="raise min_rows of columns with categories = 'found' in the job, or let the site's owner lower "
             "policy.min_category_rows",
         )

@@ -58,7 +58,7 @@ def _on_protocol(site: Site, job: VerticalJob) -> list[PolicyCheck]:
         ),
         PolicyCheck(
             "policy.max_rounds",
-            f"{settings.training.epochs} epochs",
+            f"{settings.training.epochs:,} epochs",
             "no limit" if policy.max_rounds is None else str(policy.max_rounds),
             lambda: check_rounds(policy, settings.training.epochs, "lower training.epochs in the job", "epochs"),
         ),
@@ -201,7 +201,7 @@ def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int 
         left = (policy.max_predictions - row_count) // openings
         raise PolicyError(
             "the site does not allow so many predictions to fit probabilities to",
-            expected=f"at most {left} training rows beside {row_count} rows to measure on: {MAX_PREDICTIONS_KEY}",
+            expected=f"at most {left:,} training rows beside {row_count:,} rows to measure on: {MAX_PREDICTIONS_KEY}",
             got=str(calibrated),
             cure=f"set training.calibration_rows = {left} or fewer in the job, or let the site's owner raise "
             f"{MAX_PREDICTIONS_KEY}",

@@ -223,8 +223,8 @@ def check_row_count(party: str, row_count: int, settings: HorizontalSettings) ->
     if row_count > settings.weight_max:
         raise PolicyError(
             f"party {party} has more rows than the job's weight_max",
-            expected=f"at most {settings.weight_max} rows",
-            got=f"{row_count} rows",
+            expected=f"at most {settings.weight_max:,} rows",
+            got=f"{row_count:,} rows",
             cure="raise weight_max in the job (it is public: choose a bound that tells little)",
         )
 

@@ -30,5 +30,6 @@ def describe_told_loss(row_count: int, epochs: int) -> str:
     bits = told_loss_bits(row_count, epochs)
     return (
         f"the guest learns each epoch's mean square of residuals to 2^-{bits}: "
-        f"{(bits + 1) * epochs} bits in {epochs} epochs, one of each for where its unit begins, over {row_count} rows"
+        f"{(bits + 1) * epochs:,} bits in {epochs:,} epochs, one of each for where its unit begins, over "
+        f"{row_count:,} rows"
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from hekat.errors import JobError
 from hekat.model import make_optimiser
@@ -19,8 +19,9 @@ OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
 MAX_SEED = 2**63 - 1
 LEAST_LIMIT_SPREADS = 0.5
 LEAST_FEATURE_BITS = 8
-BY_RULE = -1
-"""The number of rows, or epochs, where no job says it."""
+BY_RULE: Final = -1
+"""Stands for `epochs`, `batch_rows` and `calibration_rows` that a job leaves to a rule. No count is negative, and a job
+cannot say it: `number_or_rule` refuses numbers below 0."""
 DEFAULT_BATCH_ROWS, RULED_BATCH_ROWS = 1024, 8192
 RULED_BATCH_ROWS_OF_SHARES = 32_768
 """The same in form `shared_weights`: a step over all rows comes to their minimum, a step over a batch only near it."""

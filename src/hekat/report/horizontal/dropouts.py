@@ -7,7 +7,8 @@ from typing import Any
 
 from hekat.report.number_text import count_in_words, join_names, pluralise
 
-_MOST_NAMED = 20
+# Of more parties a sentence gives the range of their counts, and not the count of each.
+_MOST_COUNTED_BY_NAME = 20
 # Of the comparison of final models, and of scores that are summed at the end.
 _LAST_STEPS = ("final", "validation")
 
@@ -55,7 +56,7 @@ def sample_sentences(summary: Mapping[str, Any]) -> list[str]:
     by_round = {number: entry["parties"] for entry in entries for number in range(entry["first"], entry["last"] + 1)}
     counts = {name: sum(name in parties for parties in by_round.values()) for name in names}
     each = [f"{name} in {count}" for name, count in counts.items()]
-    if len(names) > _MOST_NAMED:
+    if len(names) > _MOST_COUNTED_BY_NAME:
         each = [f"each of them in {min(counts.values())} to {max(counts.values())}"]
     rounds = f"{len(by_round)} {pluralise(len(by_round), 'round')}"
     found = [f"Each round has the updates of {size} of {len(names)} parties; of {rounds}, {join_names(each)}."]

@@ -139,7 +139,7 @@ def _check_answers(found: Any) -> None:
         raise InputError(
             "the model gives no finite answer",
             expected="finite numbers from the model, for every row",
-            got=f"others for {broken.size} rows, row {int(broken[0]) + 1} first",
+            got=f"others for {broken.size:,} rows, row {int(broken[0]) + 1} first",
             cure="look for values in these rows far beyond the values in training",
         )
 

@@ -212,7 +212,7 @@ class VerticalRole:
             raise StateError(
                 f"the resumed run trained on other rows of {self._context.role}",
                 expected="the same common rows with the same values, in the same order",
-                got=f"{len(rows)} rows that differ",
+                got=f"{len(rows):,} rows that differ",
                 cure="put the data of every party back as it was, or begin a new run",
             )
         return earlier.rows

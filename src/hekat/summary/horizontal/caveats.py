@@ -143,8 +143,8 @@ def _what_validation_tells(run: FinishedRun) -> Iterator[str]:
         return
     count, scored = sum(held_out), scored_classes(settings)
     yield (
-        f"{count} rows of {len(held_out)} parties were held out of training; from each sum all parties learn how many "
-        f"rows of all parties it is of, {'how many are right, ' if settings.classes else ''}and their loss"
+        f"{count:,} rows of {len(held_out)} parties were held out of training; from each sum all parties learn how "
+        f"many rows of all parties it is of, {'how many are right, ' if settings.classes else ''}and their loss"
         + (", and for each class how many rows, and how many others, lie in each bin of its scores" if scored else "")
         + ("" if settings.classes else "; from the last one also the mean and the spread of their labels")
     )

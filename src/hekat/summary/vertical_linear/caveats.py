@@ -34,13 +34,13 @@ def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: boo
         count = min(job.settings.calibration_rows, matches[0].common - held_out)
         again = ", at most twice, before and after re-weighting" if job.settings.score_openings > 1 else ""
         caveats.append(
-            f"the guest learned the scores of {count} training rows{again}, to fit probabilities to its labels "
+            f"the guest learned the scores of {count:,} training rows{again}, to fit probabilities to its labels "
             "(training.calibration_rows)"
         )
     if job.hold_out and len(matches) > 1:
         caveats.append(
-            f"{matches[1].common} of the {matches[0].common} common rows were held out: training did not see them, and "
-            "metrics are of these"
+            f"{matches[1].common:,} of the {matches[0].common:,} common rows were held out: training did not see them, "
+            "and metrics are of these"
         )
     guest_table = None if run.guest is None else run.guest.table
     if len(matches) > 1 and guest_table is not None and matches[1].common < (guest_table.test_rows or 0):

@@ -29,7 +29,7 @@ def test_more_equations_than_a_tenth_of_the_rows_are_refused(
     text, accepted = SIDES[party]
     (other,) = SIDES.keys() - {party}
     count = LeakCount(party, batches, columns, 1000)
-    assert f"{batches * columns} linear equations over 1000 rows" in count.describe()
+    assert f"{batches * columns:,} linear equations over 1,000 rows" in count.describe()
     check_equations(count, job_of(**accepted))
     for job in (job_of(), job_of(**SIDES[other][1])):
         if refused:

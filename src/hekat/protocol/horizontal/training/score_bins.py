@@ -38,7 +38,7 @@ def places_of(probabilities: FloatArray, class_number: int) -> IntArray:
         raise InputError(
             "the model has no usable probabilities for the held-out rows",
             expected="numbers from 0 to 1 that add up to 1",
-            got=f"others in {np.count_nonzero(np.isnan(scores))} of {scores.size} rows",
+            got=f"others in {np.count_nonzero(np.isnan(scores)):,} of {scores.size:,} rows",
             cure="look at the model's predict_proba, or set validation.auc = false",
         )
     share = (1.0 + np.sign(scores) * (1.0 - _SCALE / (np.abs(scores) + _SCALE))) / 2.0

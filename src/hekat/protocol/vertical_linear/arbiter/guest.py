@@ -109,15 +109,15 @@ def _check_ready(ready: HostReadyMessage, host: str, own: LocalTrainer) -> None:
     if ready.row_count != own.row_count:
         raise ProtocolError(
             f"{host} has other rows than {own.party}",
-            expected=f"{own.row_count} rows",
-            got=f"{ready.row_count} rows",
+            expected=f"{own.row_count:,} rows",
+            got=f"{ready.row_count:,} rows",
             cure="find the rows that all parties have in common first: set intersection gives them in one order",
         )
     if ready.epochs_done != own.epochs_done:
         raise ProtocolError(
             f"{host} resumes from another epoch than {own.party}",
-            expected=f"{own.epochs_done} epochs done",
-            got=f"{ready.epochs_done} epochs done",
+            expected=f"{own.epochs_done:,} epochs done",
+            got=f"{ready.epochs_done:,} epochs done",
             cure="resume all parties from an epoch that all have saved, or begin anew",
         )
     if not (

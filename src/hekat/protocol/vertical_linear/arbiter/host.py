@@ -82,8 +82,8 @@ def _announce(channel: RecordedChannel, own: LocalTrainer) -> StartMessage:
     if (start.row_count, start.epochs_done) != (own.row_count, own.epochs_done):
         raise ProtocolError(
             f"{settings.guest} begins with other rows or epochs than this host has",
-            expected=f"{own.row_count} rows, {own.epochs_done} epochs done",
-            got=f"{start.row_count} rows, {start.epochs_done} epochs done",
+            expected=f"{own.row_count:,} rows, {own.epochs_done:,} epochs done",
+            got=f"{start.row_count:,} rows, {start.epochs_done:,} epochs done",
             cure="all parties must run the same job, on the same rows, and resume from the same epoch",
         )
     if start.feature_bits < own.feature_bits:

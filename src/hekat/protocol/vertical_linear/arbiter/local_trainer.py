@@ -97,7 +97,7 @@ class LocalTrainer:
         if layout.largest_batch > MAX_BATCH_ROWS:
             raise BoundError(
                 "sums over so many rows pass what their integers are made for",
-                expected=f"at most {MAX_BATCH_ROWS} rows of a batch",
+                expected=f"at most {MAX_BATCH_ROWS:,} rows of a batch",
                 got=str(layout.largest_batch),
                 cure="set training.batch_rows",
             )

@@ -63,7 +63,7 @@ class _Search:
             return None
         rows = -(-self._rows // few)
         text = f"set training.batch_rows = {rows} or more"
-        return text + (f": all {self._rows} common rows in one batch" if few == 1 else "")
+        return text + (f": all {self._rows:,} common rows in one batch" if few == 1 else "")
 
     def narrower_limit(self) -> str | None:
         settings = self._limited(self._settings)
@@ -85,7 +85,7 @@ class _Search:
         """One batch, a limit and the fewest bits together, where none of these helps alone; leaves out what needs not
         be."""
         changed = self._in_batches(self._settings, 1)
-        said = [f"set training.batch_rows = 0: all {self._rows} common rows in one batch"]
+        said = [f"set training.batch_rows = 0: all {self._rows:,} common rows in one batch"]
         limited = self._limited(changed)
         if limited is not None:
             changed, said = limited, [*said, f"training.limit_spreads = {DEFAULT_LIMIT_SPREADS:g}"]

@@ -54,7 +54,7 @@ class LeakCount:
     def describe(self) -> str:
         """The line of the ledger that says what the party learns."""
         return (
-            f"{self.party} learns its gradients: {self.equation_count} linear equations over {self.row_count} rows "
+            f"{self.party} learns its gradients: {self.equation_count:,} linear equations over {self.row_count:,} rows "
             f"({self.batch_count} batches x {self.column_count} columns)"
         )
 
@@ -67,10 +67,10 @@ def check_equations(count: LeakCount, settings: VerticalLinearSettings) -> None:
     told, waived, cures = _at_stake(count, settings)
     if waived or count.equation_count * ROWS_PER_EQUATION <= count.row_count:
         return
-    rows = f"{count.row_count} rows" if count.batch_count > 1 else f"the {count.row_count} rows of one batch"
+    rows = f"{count.row_count:,} rows" if count.batch_count > 1 else f"the {count.row_count:,} rows of one batch"
     raise PolicyError(
         f"the gradients of {told}",
-        expected=f"at most {count.row_count // ROWS_PER_EQUATION} equations: a tenth of {rows}",
+        expected=f"at most {count.row_count // ROWS_PER_EQUATION:,} equations: a tenth of {rows}",
         got=f"{count.equation_count}: {_say(count.batch_count, 'batch', 'batches')} x "
         f"{_say(count.column_count, 'column', 'columns')}",
         cure=", ".join([*_fewer_equations(count, settings), *cures]),

@@ -96,7 +96,7 @@ def _learn_scores(
     when: str = "",
 ) -> FloatArray | None:
     """The scores of training `rows`, which the guest learns; None elsewhere."""
-    told = f"the guest learns the scores of {len(rows)} training rows, to 2^-{bits}, to fit probabilities to labels"
+    told = f"the guest learns the scores of {len(rows):,} training rows, to 2^-{bits}, to fit probabilities to labels"
     channel.ledger.note("calibration", when + told, "disclosed")
     prediction = PredictionSettings(settings.guest, settings.hosts, (settings.guest,), bits)
     scores = predict_scores(channel, part, rows, prediction, run)

@@ -25,7 +25,7 @@ def check_prediction_limit(holder: str, row_count: int, used: int, limit: int, s
     if used + row_count > limit:
         raise PolicyError(
             f"{holder} does not allow so many predictions with its part of the model",
-            expected=f"at most {limit} rows in all: {setting}",
-            got=f"{row_count} rows after {used}",
+            expected=f"at most {limit:,} rows in all: {setting}",
+            got=f"{row_count:,} rows after {used}",
             cure=f"predict fewer rows, train again where some were predicted before, or let the owner raise {setting}",
         )

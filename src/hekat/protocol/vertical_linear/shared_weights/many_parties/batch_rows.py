@@ -40,8 +40,8 @@ def check_batch_rows(settings: VerticalLinearSettings, column_counts: Sequence[i
     first, second = settings.holders
     raise PolicyError(
         f"batches have so few rows that {first} and {second}, should they work together, could solve for rows",
-        expected=f"{least} rows or more in each batch: {ROWS_PER_COLUMN} for each of {sum(column_counts)} columns, of "
-        f"{settings.column_count} columns of labels and of the ones",
-        got=f"{smallest} rows",
+        expected=f"{least:,} rows or more in each batch: {ROWS_PER_COLUMN} for each of {sum(column_counts)} columns, "
+        f"of {settings.column_count} columns of labels and of the ones",
+        got=f"{smallest:,} rows",
         cure=cure,
     )

@@ -89,7 +89,7 @@ def reweight(
     if sparse or not is_worth(pair.size - 1, pair.host_columns, len(rows), settings.column_count):
         channel.ledger.note("calibration", "no re-weighting: columns are sparse, or too many", "public")
         return None
-    channel.ledger.note("calibration", f"weights move to the log loss of {len(rows)} rows, in shares", "public")
+    channel.ledger.note("calibration", f"weights move to the log loss of {len(rows):,} rows, in shares", "public")
     check_result_count(settings.column_count * (pair.size * (pair.size + 2 * STEPS)))
     with run.stopwatch.measure(PLAIN):
         penalty = unit_of(settings.column_count) * find_penalty(np.asarray(prepared), part.arrays[MIXING])
