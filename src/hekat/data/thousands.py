@@ -35,6 +35,12 @@ def name_thousands_sign(text: str) -> str:
     return "" if found is None else _SIGNS.get(found["sign"], "spaces")
 
 
+def only_thousands_sign(text: str) -> str:
+    """The same where no decimal sign makes a number of the text: of 1.234.567 and 1,234.50, not of 1.234."""
+    is_number = any(read_number(text, decimal) is not None for decimal in (".", ","))
+    return "" if is_number else name_thousands_sign(text)
+
+
 def have_thousands(numbers: Iterable[str]) -> bool:
     """Whether these are numbers with a sign where one stands between thousands beside some below a thousand."""
     kinds = set()

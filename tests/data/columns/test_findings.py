@@ -128,6 +128,53 @@ def test_a_decimal_comma_is_cured_in_the_site_file_not_by_categories(tmp_path: P
     )
 
 
+@pytest.mark.parametrize(
+    ("cell", "signs", "decimal"),
+    [
+        ("1.234.567", "points", "."),
+        ("1.234.567", "points", ","),
+        ("1,234.50", "commas", "."),
+        ("1.234,50", "points", ","),
+        ("1.234,50", "points", "."),
+        ("12'345", "apostrophes", "."),
+        ("1 234 567", "spaces", ","),
+    ],
+)
+def test_numbers_with_signs_between_thousands_are_told_as_such(
+    cell: str, signs: str, decimal: str, tmp_path: Path
+) -> None:
+    """Neither another decimal sign nor categories nor an empty cell is the cure."""
+    path = tmp_path / "a.csv"
+    path.write_text("umsatz;dose\n" + "850;1\n" * 30 + f"{cell};2\n")
+    with pytest.raises(ColumnsRefusedError) as caught:
+        load_csv(path, dialect=CsvDialect(separator=";", decimal=decimal), name="a")
+    error = caught.value
+    assert error.got == f"a number with {signs} between thousands in 1 rows, first in line 32"
+    assert error.cure.startswith(f"write the numbers of 'umsatz' without {signs} between thousands")
+    assert f"# umsatz: numbers with {signs} between thousands: write them without in the tables" in error.lines
+    assert not any(line.startswith(("empty", "fill", "categories")) for line in error.lines)
+    assert cell not in "\n".join((str(error), *error.lines))
+
+
+def test_thousands_in_one_column_are_told_beside_gaps_in_another(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("umsatz,dose\n" + "850,1\n" * 30 + "1.234.567,\n")
+    with pytest.raises(ColumnsRefusedError) as caught:
+        load_csv(path, name="a")
+    assert "'umsatz' (a number with points between thousands), 'dose' (empty cells)" in caught.value.got
+    assert "without points between thousands" in caught.value.cure
+    assert "[columns.dose]" in caught.value.lines
+
+
+@pytest.mark.parametrize("cells", [("1.234.567", "none"), ("1.2.3.4",), ("12.34.567",), ("2024-01-02",)])
+def test_other_texts_among_numbers_are_no_thousands(cells: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("umsatz,dose\n" + "850,1\n" * 30 + "".join(f"{cell},2\n" for cell in cells))
+    with pytest.raises(ColumnsRefusedError, match="a text in") as caught:
+        load_csv(path, name="a")
+    assert "thousands" not in caught.value.cure
+
+
 def test_a_table_that_cannot_be_read_at_all_is_told_first(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a\n\n1\nx\n")
     loads = {name: partial(load_csv, tmp_path / f"{name}.csv") for name in ("a", "none")}

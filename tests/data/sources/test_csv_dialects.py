@@ -35,7 +35,7 @@ def test_separators_and_decimal_signs(separator: str, decimal: str, tmp_path: Pa
     ("cell", "got"),
     [
         ("1.5", "a number with a decimal point"),
-        ("1.500,5", "a number with a decimal point or dots between digits"),
+        ("1.500,5", "a number with points between thousands"),
         ("v1.5", "a text"),
         ("x", "a text"),
         ("inf", "an infinite value"),

@@ -15,6 +15,7 @@ from hekat.data.features import is_dense
 from hekat.data.number_text import describe_text
 from hekat.data.raw_table import RawColumn, RawTable
 from hekat.data.table import Table
+from hekat.data.thousands import only_thousands_sign
 from hekat.errors import InputError
 from hekat.first_few import first_few
 from hekat.toml_text import toml_key, toml_text
@@ -56,8 +57,16 @@ class ColumnFinding:
         return sum(self.texts.values())
 
     @property
+    def thousands_sign(self) -> str:
+        """What stands between the thousands of the first text, in words, where all texts are such numbers; else ""."""
+        signs = [only_thousands_sign(text) for text in self.texts]
+        return signs[0] if signs and all(signs) else ""
+
+    @property
     def text_kind(self) -> str:
         """What the first text is, in words."""
+        if sign := self.thousands_sign:
+            return f"a number with {sign} between thousands"
         return next((describe_text(text, self.decimal) for text in self.texts), "") or "a text"
 
 
@@ -90,7 +99,7 @@ class ColumnsRefusedError(InputError):
                 "that the job says nothing of",
                 expected="a number in every cell, or [columns.NAME] in the job for each of them",
                 got=f"{shown}{more}",
-                cure=_decimal_cure(self.findings)
+                cure=_number_cure(self.findings)
                 or "describe them in the job, the same at every party; `hekat run` shows the lines to write",
             )
 
@@ -120,7 +129,8 @@ class ColumnsRefusedError(InputError):
         if gaps:
             count, rows = sum(one.empty for one in gaps), sum(one.row_count for one in gaps)
             parts.append(
-                f"{count} of {rows} cells empty ({_places([(one.table, one.empty, one.first_empty) for one in gaps])})"
+                f"{count:,} of {rows:,} cells empty "
+                f"({_places([(one.table, one.empty, one.first_empty) for one in gaps])})"
             )
         if texts:
             held = sum((Counter(one.texts) for one in texts), Counter[str]())
@@ -128,7 +138,7 @@ class ColumnsRefusedError(InputError):
             several = sorted(text for text, count in held.items() if count >= LEAST_ROWS_OF_A_TEXT)
             shown = ", ".join(map(toml_text, several[:_MOST_TEXTS]))
             more = len(held) - len(several[:_MOST_TEXTS])
-            shown += f" and {more} more" if more else ""
+            shown += f" and {more:,} more" if more else ""
             places = _places([(one.table, one.text_rows, one.first_text) for one in texts])
             parts.append(
                 f"{texts[0].text_kind} in {sum(one.text_rows for one in texts):,} rows, {len(held)} different"
@@ -179,7 +189,7 @@ def _column_of(table: RawTable | Table, name: str) -> RawColumn | None:
 
 def _places(found: list[tuple[str, int, str]]) -> str:
     """How many cells of each table, and where the first one of all is."""
-    told = first_few([f"{table} {count}" for table, count, _ in found], _MOST_TABLES)
+    told = first_few([f"{table} {count:,}" for table, count, _ in found], _MOST_TABLES)
     return f"{told}; first in {found[0][2]} of {found[0][0]}"
 
 
@@ -187,12 +197,20 @@ def _kinds_of(column: str, findings: Sequence[ColumnFinding]) -> str:
     ours = [one for one in findings if one.column == column]
     has_texts, has_gaps = any(one.texts for one in ours), any(one.empty for one in ours)
     kind = next((one.text_kind for one in ours if one.texts), "")
-    texts = kind if "decimal" in kind else "texts"
+    texts = kind if "decimal" in kind or "thousands" in kind else "texts"
     return f"{texts}, empty cells" if has_texts and has_gaps else texts if has_texts else "empty cells"
 
 
-def _decimal_cure(findings: Sequence[ColumnFinding]) -> str:
-    """The cure for numbers with the other decimal sign; "" where there are none."""
+def _number_cure(findings: Sequence[ColumnFinding]) -> str:
+    """The cure for numbers with the other decimal sign, or with signs between thousands; "" where there are none."""
+    grouped = [one for one in findings if one.thousands_sign]
+    if grouped:
+        where = first_few(list(dict.fromkeys(repr(one.column) for one in grouped)), _MOST_NAMES)
+        return (
+            f"write the numbers of {where} without {grouped[0].thousands_sign} between thousands, as 1234567 or "
+            f"1234567{grouped[0].decimal}5: no setting takes them off; decimal in the site file only says what stands "
+            "before a fraction"
+        )
     decimals = (one.decimal for one in findings if one.texts and "decimal" in one.text_kind)
     return next((f'say decimal = "{"," if one == "." else "."}" in the site file' for one in decimals), "")
 
@@ -215,7 +233,7 @@ def _say_one(one: ColumnFinding) -> dict[str, str]:
             "what": f"{one.table}: column {one.column!r} holds texts",
             "expected": f"a number such as 12, -0{one.decimal}5 or 1e-3, or categories that the job lists",
             "got": f"{kind} in {one.text_rows:,} rows, first in {one.first_text}",
-            "cure": _decimal_cure([one]) or cure,
+            "cure": _number_cure([one]) or cure,
         }
     fill = 'missing = "category" or fill = CATEGORY' if one.listed else 'fill = NUMBER, "mean" or "median"'
     return {

@@ -11,6 +11,7 @@ import numpy as np
 from hekat.data.columns.specs import ANY_TEXT, DEFAULT_MARKS, MISSING, OTHER, ColumnSpecs
 from hekat.data.number_text import order_of_text, read_number, shortest_whole, text_of
 from hekat.data.raw_table import RawColumn, TextColumn
+from hekat.data.thousands import only_thousands_sign
 
 MOST_CATEGORIES = 100
 LEAST_ROWS_OF_A_TEXT = 2
@@ -63,6 +64,9 @@ def propose(column: str, found: Mapping[str, RawColumn], specs: ColumnSpecs) -> 
     numbers = sum(count for text, count in counts.items() if _is_number(text))
     odd = [text for text in counts if not _is_number(text)]
     rows = counts.total()
+    if odd and not listed and all(only_thousands_sign(text) for text in odd):
+        sign = only_thousands_sign(odd[0])
+        return Proposal(column, {}, (f"numbers with {sign} between thousands: write them without in the tables",))
     if not listed and not odd:
         filled: dict[str, Value] = {**kept, "fill": "median"} if empty else {}
         return Proposal(column, filled, _comma_comment(found, counts))
