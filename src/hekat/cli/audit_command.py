@@ -23,6 +23,7 @@ from hekat.ledger.ledger import STOPPED
 from hekat.ledger.ledger_files import find_ledgers, name_of_ledger
 from hekat.ledger.refusals import is_of_refusals, refused_jobs, say_refused
 from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE
+from hekat.state import cure_of_parent
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -163,7 +164,7 @@ def _find_ledgers(path: Path, party: str | None) -> list[Path]:
             f"no ledger in {path}",
             expected=f"{LEDGER_FOLDER}/{party or 'PARTY'}.jsonl",
             got="none",
-            cure="give the folder of a run, runs/<id>, or a party's state folder with refusals",
+            cure=cure_of_parent(path, "give the folder of a run, runs/<id>, or a party's state folder with refusals"),
         )
     return found
 

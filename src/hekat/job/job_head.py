@@ -16,6 +16,7 @@ JOB_FORMAT = FileFormat("job file", ("0.1.0", "0.2.0"))
 PLAYED_PROTOCOLS = ("horizontal", "vertical_linear", "psi")
 """What Hekat computes by itself, on rows that a site file names."""
 PROTOCOLS = (*PLAYED_PROTOCOLS, "averaging")
+SITE_SECTIONS = ("party", "policy", "common_data", "common_models", "machine", "live")
 TIMEOUT_S_PER_PARTY = 120.0
 MAX_TIMEOUT_S = 7 * 24 * 3600.0
 
@@ -37,6 +38,7 @@ def read_head(path: Path) -> JobHead:
     data_bytes = read_bytes(path, "job file")  # once: the digest is of the very bytes that are parsed
     top = parse_toml(data_bytes, path, "job file")
     version = check_format(top, JOB_FORMAT)
+    _check_is_job(top, path)
     protocol = top.take("protocol", str)
     if protocol not in PROTOCOLS:
         raise JobError(
@@ -46,6 +48,18 @@ def read_head(path: Path) -> JobHead:
             cure="set protocol to one of them",
         )
     return JobHead(protocol, top.take("name", str), version, hashlib.sha256(data_bytes).digest(), top)
+
+
+def _check_is_job(top: Section, path: Path) -> None:
+    """Raise JobError for a site file, which has other sections and no protocol."""
+    sections = [name for name in SITE_SECTIONS if top.has(name)]
+    if sections and not top.has("protocol"):
+        raise JobError(
+            f"{path} is no job file, but a site file",
+            expected="a job file, which names a protocol",
+            got=f"[{sections[0]}] and no protocol",
+            cure="give the job's own file, job.toml; a site file is named by --site",
+        )
 
 
 def read_head_of(path: Path, protocol: str) -> JobHead:

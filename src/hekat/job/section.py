@@ -38,6 +38,10 @@ class Section:
     def _name(self, key: str) -> str:
         return f"{self.place}.{key}" if self.place else key
 
+    def has(self, key: str) -> bool:
+        """Whether `key` is there and not taken."""
+        return key in self._values
+
     def take(self, key: str, kind: type[T], default: T | None = None) -> T:
         """The value of `key`, which must be of `kind` (whole numbers pass as float). Required where default is None."""
         self._known.append(key)
@@ -238,8 +242,14 @@ def read_bytes(path: Path, what: str) -> bytes:
             f"{what} cannot be read",
             expected="a readable text file",
             got=f"{path}: {error.strerror or type(error).__name__}",
-            cure="give the path of the file itself" if path.is_dir() else "check the path and its permissions",
+            cure=_cure_of_folder(path) if path.is_dir() else "check the path and its permissions",
         ) from None
+
+
+def _cure_of_folder(folder: Path) -> str:
+    """The job files in a folder that was given in place of one."""
+    inside = folder / "job.toml"
+    return f"give the path of the file itself{f': {inside}' if inside.is_file() else ''}"
 
 
 def parse_toml(data: bytes, path: Path, what: str) -> Section:

@@ -67,6 +67,14 @@ class Site:
 def load_site(path: Path) -> Site:
     """The site file at `path`, checked."""
     top = read_toml(path, "site file")
+    if top.has("protocol"):
+        # Before its format, which is a job's and counts otherwise.
+        raise JobError(
+            f"{path} is no site file, but a job file",
+            expected="a site file: where this machine keeps rows and keys, and what it allows",
+            got="a protocol",
+            cure="name the site's own file, site.toml",
+        )
     check_format(top, SITE_FORMAT)
     folder = path.resolve().parent
     parties = {

@@ -12,9 +12,9 @@ from hekat.report import shape
 from hekat.report.horizontal.summary import check_horizontal_summary
 from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.vertical_linear.summary import VERTICAL_SUMMARY
-from hekat.summary.summary_format import SUMMARY_FORMAT
+from hekat.state import cure_of_parent
+from hekat.summary.summary_format import SUMMARY_FILE, SUMMARY_FORMAT
 
-SUMMARY_FILE = "summary.json"
 MAX_SUMMARY_BYTES = 64 * 2**20
 
 Summary = dict[str, Any]
@@ -83,7 +83,9 @@ def _read(run_folder: Path, path: Path) -> bytes:
             f"{run_folder} holds no {SUMMARY_FILE}",
             expected="the folder of a run that finished",
             got="a folder without a summary",
-            cure="if the run stopped early, resume it; if this is another folder, give the run's own",
+            cure=cure_of_parent(
+                run_folder, "if the run stopped early, resume it; if this is another folder, give the run's own"
+            ),
         ) from None
     except OSError as error:
         raise StateError(

@@ -9,6 +9,7 @@ from hekat.state.run_directory import (
     RunDirectory,
     create_named_run_directory,
     create_run_directory,
+    cure_of_parent,
     is_run_id,
     new_run_id,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "RunDirectory",
     "create_named_run_directory",
     "create_run_directory",
+    "cure_of_parent",
     "is_run_id",
     "load_checkpoint",
     "load_model",

@@ -32,6 +32,15 @@ def new_run_id(now: datetime | None = None) -> str:
     return f"{moment:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
+def cure_of_parent(folder: Path, otherwise: str) -> str:
+    """The cure where `folder` is given in place of a run's: the newest of the runs in it, or `otherwise`."""
+    try:
+        runs = sorted(path.name for path in folder.iterdir() if is_run_id(path.name))
+    except OSError:
+        runs = []
+    return f"give one of the runs in it, such as the newest: {folder / runs[-1]}" if runs else otherwise
+
+
 def create_run_directory(root: Path, *, now: datetime | None = None) -> RunDirectory:
     """A new, empty folder under `root`, which is made where it is missing. Raises StateError with the cure.
 

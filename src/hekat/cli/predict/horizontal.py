@@ -20,6 +20,7 @@ from hekat.job.site_file import Site, load_site
 from hekat.run.horizontal.predict import find_named_source, predict, rebuild_model
 from hekat.run.horizontal.trained_model import MODEL_FILE, TrainedModel, load_trained_model
 from hekat.run.predictions import Predictions
+from hekat.state import cure_of_parent
 
 _KINDS = {
     ".csv": "csv",
@@ -75,7 +76,7 @@ def _check_options(options: argparse.Namespace) -> None:
             f"{options.model} holds no trained model",
             expected=f"the folder of a run that finished, with {MODEL_FILE}",
             got=f"no {MODEL_FILE}",
-            cure="if the run stopped early, go on with: hekat run JOB --resume RUN",
+            cure=cure_of_parent(options.model, "if the run stopped early, go on with: hekat run JOB --resume RUN"),
         )
     if any(one is not None for one in (options.receivers, options.score_bits, options.passphrase_file)):
         what = "--receivers, --score-bits and --passphrase-file are for joint prediction"

@@ -24,10 +24,10 @@ from hekat.errors import HekatError, StateError
 from hekat.launch.run_result import RunResult
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.report import brief_of, terminal_findings, terminal_tables, write_report
-from hekat.report.summary import SUMMARY_FILE
 from hekat.report.training_course import has_diverged as training_diverged
 from hekat.report.write import REPORT_FILE
 from hekat.run.predictions import holds_parts
+from hekat.summary.summary_format import SUMMARY_FILE
 
 RUNS_FOLDER = Path("runs")
 

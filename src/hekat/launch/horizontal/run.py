@@ -48,7 +48,7 @@ from hekat.run.horizontal.upload_states import (
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
-from hekat.state import EventLog, RunDirectory, create_run_directory
+from hekat.state import EventLog, RunDirectory, create_run_directory, cure_of_parent
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.summary import summarise
@@ -128,7 +128,9 @@ def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
             f"there is nothing to resume in {folder}",
             expected=f"the folder of an earlier run, with its {CHECKPOINT_FILE}",
             got=f"a folder without {CHECKPOINT_FILE}" if folder.is_dir() else "no such folder",
-            cure="check the path; a run that stopped in its first round is begun anew, without --resume",
+            cure=cure_of_parent(
+                folder, "check the path; a run that stopped in its first round is begun anew, without --resume"
+            ),
         )
     model = inputs.make_model(settings.leader).model
     resumed = load_common(folder, inputs.job, inputs.tables[settings.leader].features.shape[1], model)

@@ -21,7 +21,7 @@ from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.party_run import PartState
 from hekat.run.numbered_files import numbered_path, numbers_of
 from hekat.run.row_identity import KEY_BYTES, RowIdentity
-from hekat.state import Checkpoint, is_run_id, load_checkpoint, refuse_checkpoint, save_checkpoint
+from hekat.state import Checkpoint, cure_of_parent, is_run_id, load_checkpoint, refuse_checkpoint, save_checkpoint
 from hekat.state.file_format import this_release
 
 CHECKPOINTS_FOLDER = "checkpoints"
@@ -94,7 +94,9 @@ def load_party_checkpoints(folder: Path, job: VerticalJob) -> dict[str, PartyChe
             f"there is nothing to resume in {folder.parent}",
             expected=f"{CHECKPOINTS_FOLDER}/ with every party's checkpoint of one epoch",
             got=f"none of {', '.join(without)}" if without else "checkpoints of different epochs",
-            cure="check the path; a run that stopped in its first epoch begins again, without --resume",
+            cure=cure_of_parent(
+                folder.parent, "check the path; a run that stopped in its first epoch begins again, without --resume"
+            ),
         )
     return {party: _load(numbered_path(folder, party, _WORD, max(common)), job, party) for party in parties}
 
