@@ -58,11 +58,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_sessionfinish() -> None:
-    """Give them back, so that the interpreter ends as it does without tests."""
-    gc.unfreeze()
-
-
 class StoredKeys:
     """Published test key pairs of 512, 1024 (both unsafe), 2048 and 3072 bits: `keys[2048][0]`, or `keys(2048)`."""
 

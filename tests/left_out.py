@@ -2,8 +2,8 @@
 
 No machine stops in tests, so files are written and not waited for until they are on the disk. Runs end with a report of
 words and tables, without plots, but for tests marked `drawn`. Paillier keys that a run would search for are the stored
-test keys of that size. What a run will take is measured for a millisecond. Where these things are themselves tested,
-they are as they are outside of tests.
+test keys of that size, the proof of a key is checked once, and randomisers are powers with short exponents. What a run
+will take is measured for a millisecond. Where these things are themselves tested, they are as outside of tests.
 """
 
 from __future__ import annotations
@@ -11,22 +11,37 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import gmpy2
 import pytest
 
 from hekat import report
 from hekat.cost import calibrate
-from hekat.scheme.paillier.keys import key_pair
+from hekat.engine.interface import Engine, FixedBaseTable, ResidueArray
+from hekat.engine.limbs import limbs_from_ints
+from hekat.scheme.paillier import PrivateKey, PublicKey
+from hekat.scheme.paillier.keys import key_pair, permutation_proof
+from hekat.scheme.paillier.keys.table_cache import TableCache
 
 SYNCED = ("tests/state/", "tests/wire/", "test_release_record.py")
 RUNS = ("tests/cli/", "tests/launch/", "tests/run/", "tests/summary/", "tests/own_loop/", "tests/estimator/")
 KEYS_SEARCHED = ("tests/scheme/", "tests/wire/", "tests/conformance/", "tests/engine/")
+RANDOMISED = (
+    *KEYS_SEARCHED,
+    "tests/encrypted_array/",
+    "attacks.py",
+    "test_chosen_plaintexts.py",
+    "test_whole_mask.py",
+    "test_single_tenant_run.py",
+)
+RANDOMISERS = ("standard_randomisers", "djn_randomisers", "crt_randomisers")
+SHORT_BITS = 64
 STORED_KEYS = Path(__file__).parent / "vectors" / "paillier_keys.json"
 
 
@@ -42,6 +57,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         patch.setattr(calibrate, "LEAST_S", 0.001)
         if not item.nodeid.startswith(KEYS_SEARCHED):
             patch.setattr(key_pair, "find_prime_pair", take_stored_primes)
+            patch.setattr(permutation_proof, "_hold", hold_as_before)
+        if not any(part in item.nodeid for part in RANDOMISED):
+            for name in RANDOMISERS:
+                patch.setattr(sys.modules["hekat.scheme.paillier.encrypt"], name, short_randomisers)
         return (yield)
 
 
@@ -74,3 +93,34 @@ def take_stored_primes(bits: int, progress: Callable[[int, int], None] | None = 
     if progress is not None:
         progress(1, 2)
     return pairs[next(calls) % len(pairs)]
+
+
+hold = permutation_proof._hold
+
+
+def hold_as_before(n: int, roots: Sequence[int], values: Sequence[int]) -> bool:
+    """Whether these are roots of these values, which is a matter of the three alone."""
+    return hold_kept(n, tuple(roots), tuple(values))
+
+
+@cache
+def hold_kept(n: int, roots: tuple[int, ...], values: tuple[int, ...]) -> bool:
+    return hold(n, roots, values)
+
+
+@cache
+def short_tables(n: int) -> TableCache:
+    """By engine, powers of one n-th residue."""
+    return TableCache()
+
+
+def short_randomisers(key: PublicKey | PrivateKey, count: int, engine: Engine, *, batch_count: int = 0) -> ResidueArray:
+    """Fresh n-th residues mod n^2, as in each variant of encryption, but powers with exponents of SHORT_BITS bits."""
+    public = key.public if isinstance(key, PrivateKey) else key
+
+    def make() -> FixedBaseTable:
+        base = gmpy2.powmod(int.from_bytes(os.urandom(public.bits // 8), "little"), public.n, public.n_squared.value)
+        limbs = limbs_from_ints([int(base)], public.n_squared.limb_count)[0]
+        return engine.fixed_base_table(limbs, public.n_squared, SHORT_BITS, uses=1 << 12, constant_time=False)
+
+    return engine.mod_exp_fixed(short_tables(public.n).get(engine, make, 1), engine.random_bits(count, SHORT_BITS))
