@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from hekat.data import ColumnSpecs
-from hekat.errors import HekatError, InputError, StateError
+from hekat.errors import InputError, StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
-from hekat.job.section import control_character
 from hekat.model import Parameters
 from hekat.model.torch_model import TorchModel
 from hekat.protocol.horizontal.training.line_search import penalty_of
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
+from hekat.run.model_file_checks import UNREADABLE, are_parameters, check_names, flaw_of
 from hekat.run.predictions import source_columns_of
 from hekat.state import load_model, replace_file, save_model
 from hekat.state.array_file import check_array_name
@@ -32,8 +32,6 @@ TENSORS_FILE = "model.safetensors"
 # Format 1 (release 0.1.0) had no columns to encode, no sparse rows, and models of Hekat's own alone.
 MODEL_FORMAT = FileFormat("model", ("0.1.0", "0.2.0"))
 _MEAN, _SPREAD, _FILL = "standardiser/mean", "standardiser/spread", "standardiser/fill"
-# Products of larger numbers leave the range of floats.
-_MOST_PARAMETER = 1e100
 _MOST_LAYERS = 1000
 # What stands beside a model's tensors in its file and in an update.
 _TAKEN = ("standardiser/", CONTROL)
@@ -119,14 +117,11 @@ def load_trained_model(path: Path) -> TrainedModel:
     MODEL_FORMAT.check(metadata.get("format"), f"model {file}", StateError)
     try:
         return _read(arrays, metadata)
-    except (HekatError, KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        # What is raised above says what is wrong in words of its own, and so do the errors of column descriptions.
-        told = str(error) if type(error) is ValueError else ""
-        told = error.what if isinstance(error, HekatError) else told
+    except UNREADABLE as error:
         raise StateError(
             f"model {file} does not say how to predict",
             expected="columns, classes, standardiser and parameters that fit each other",
-            got=told or f"others ({type(error).__name__})",
+            got=flaw_of(error),
             cure="restore it from a copy, or train again",
         ) from None
 
@@ -135,9 +130,9 @@ def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedMode
     parameters = {name: values for name, values in arrays.items() if name not in (_MEAN, _SPREAD, _FILL)}
     columns, classes, hidden = metadata["columns"], metadata["classes"], metadata["hidden"]
     specs = ColumnSpecs.from_json(metadata.get("column_specs", {}))
-    _check_names("columns", columns)
+    check_names("columns", columns)
     if classes is not None:
-        _check_names("classes", classes)
+        check_names("classes", classes)
     if not isinstance(metadata["model"], str):
         raise ValueError("a model without a name")
     _check_vocabulary(specs, columns)
@@ -149,7 +144,7 @@ def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedMode
     if not (mean.shape == spread.shape == (len(columns),) and (spread > 0).all()):
         raise ValueError("a standardiser of other columns")
     for values in (mean, spread, *parameters.values()):
-        if not (values.dtype == np.float64 and (np.abs(values) <= _MOST_PARAMETER).all()):
+        if not are_parameters(values):
             raise ValueError("parameters beyond reason, or no numbers")
     sparse, code = metadata.get("sparse", False), metadata.get("code", "")
     if not (isinstance(sparse, bool) and isinstance(code, str)):
@@ -166,16 +161,6 @@ def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedMode
         sparse=sparse,
         code=code,
     )
-
-
-def _check_names(what: str, names: object) -> None:
-    """Raise ValueError unless these are a list of different texts that a terminal shows as they are."""
-    if not (isinstance(names, list) and all(isinstance(text, str) for text in names)):
-        raise ValueError(f"{what} that are no list of texts")
-    if len(set(names)) != len(names):
-        raise ValueError(f"{what} that repeat")
-    if any(map(control_character, names)):
-        raise ValueError(f"{what} with control characters")
 
 
 def _check_vocabulary(specs: ColumnSpecs, columns: Sequence[str]) -> None:

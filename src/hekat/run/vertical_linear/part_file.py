@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hekat.data import ColumnSpecs
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
-from hekat.engine.limbs import LIMB_BITS
-from hekat.errors import HekatError, StateError
+from hekat.errors import StateError
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS
-from hekat.protocol.vertical_linear.mixing import MIXING
-from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
-from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
-from hekat.protocol.vertical_linear.settings import FORMS, TASKS
-from hekat.protocol.vertical_linear.shared_weights.many_parties.quiet_training import NOISE_KEY, NOISE_KEY_BITS
-from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
+from hekat.protocol.vertical_linear.model_part import ModelPart
+from hekat.run.model_file_checks import UNREADABLE, flaw_of
 from hekat.run.predictions import PARTS_FOLDER
+from hekat.run.vertical_linear.part_checks import COUNTS, NUMBERS, TEXTS, check_described, check_part, unlike
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays
 from hekat.state.file_format import FileFormat, this_release
@@ -30,10 +23,7 @@ from hekat.state.file_format import FileFormat, this_release
 # Format 2 may hold a mixing of columns, and a calibration.
 PART_FORMAT = FileFormat("model part", ("0.2.0", "0.2.0"))
 _KIND = "model part"
-_TEXTS = ("party", "guest", "form", "task", "model_id")
-_COUNTS = ("feature_bits", "value_bits", "key_bits")
-_NUMBERS = ("limit_spreads", "target_mean", "target_spread")
-_OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INTERCEPT}}
+_SAVED_ALIKE = ("sparse", "intersection", "job", "intersection_key_bits")
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ def save_part(folder: Path, job: VerticalJob, part: ModelPart, columns: ColumnSp
         "format": PART_FORMAT.newest,
         "hekat": this_release(),
         "job": job.name,
-        **{name: getattr(part, name) for name in (*_TEXTS, *_COUNTS, *_NUMBERS)},
+        **{name: getattr(part, name) for name in (*TEXTS, *COUNTS, *NUMBERS)},
         "hosts": list(part.hosts),
         "classes": None if part.classes is None else list(part.classes),
         "share_holders": list(part.share_holders),
@@ -83,11 +73,11 @@ def load_part(path: Path) -> SavedPart:
     PART_FORMAT.check(metadata.get("format"), what, StateError)
     try:
         return _read(metadata, arrays)
-    except (HekatError, KeyError, TypeError, ValueError) as error:
+    except UNREADABLE as error:
         raise StateError(
             f"{what} does not say how to predict",
             expected="parties, columns and weights that fit each other",
-            got=f"others ({type(error).__name__})",
+            got=flaw_of(error),
             cure="restore it from a copy, or train again",
         ) from None
 
@@ -119,91 +109,49 @@ def load_parts(run_folder: Path) -> dict[str, SavedPart]:
             got=f"{len(found)} parts, {len(strangers)} of them of another model",
             cure="put the run's folder back as it was left",
         )
+    _check_alike(folder, list(found.values()))
     return {party: found[party] for party in parties}
 
 
+def _check_alike(folder: Path, saved: Sequence[SavedPart]) -> None:
+    """Raise StateError where parts say different things of what all parties agreed on."""
+    first = saved[0]
+    for other in saved[1:]:
+        names = unlike(first.part, other.part)
+        names += [name for name in _SAVED_ALIKE if getattr(first, name) != getattr(other, name)]
+        if names:
+            raise StateError(
+                f"parts in {folder} say different things of one model",
+                expected=f"the same {', '.join(names)} in the parts of {first.part.party} and {other.part.party}",
+                got="others",
+                cure="put the run's folder back as it was left, or train again",
+            )
+
+
 def _read(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> SavedPart:
-    columns, classes, hosts = metadata["columns"], metadata["classes"], metadata["hosts"]
-    # A part of an earlier release does not say it, and is one of two parties' in this form.
-    holders = metadata.get("share_holders", [])
-    texts = {name: metadata[name] for name in _TEXTS}
-    if not all(isinstance(text, str) for text in [*texts.values(), *columns, *hosts, *holders, *(classes or [])]):
-        raise ValueError("names that are no texts")
-    described: dict[str, Any] = {
-        **texts,
-        **{name: int(metadata[name]) for name in _COUNTS},
-        **{name: float(metadata[name]) for name in _NUMBERS},
-    }
+    # A part of an earlier release says no holders, and is one of two parties' in this form; or no size of keys, and
+    # predicted with keys of the default size.
+    described = {"share_holders": [], "intersection_key_bits": DEFAULT_KEY_BITS, **metadata}
+    check_described(described)
+    classes = described["classes"]
+    plain: dict[str, Any] = {name: described[name] for name in (*TEXTS, *COUNTS)}
+    plain |= {name: float(described[name]) for name in NUMBERS}
     part = ModelPart(
-        **described,
-        hosts=tuple(hosts),
-        share_holders=tuple(holders),
+        **plain,
+        hosts=tuple(described["hosts"]),
+        share_holders=tuple(described["share_holders"]),
         classes=None if classes is None else tuple(classes),
-        columns=tuple(columns),
+        columns=tuple(described["columns"]),
         means=arrays["means"],
         spreads=arrays["spreads"],
         arrays={name.removeprefix("part/"): one for name, one in arrays.items() if name.startswith("part/")},
     )
-    _check_part(part)
+    check_part(part)
     return SavedPart(
         part,
-        ColumnSpecs.from_json(metadata["column_specs"]),
-        bool(metadata["sparse"]),
-        str(metadata["intersection"]),
-        str(metadata["job"]),
-        # A part of an earlier release does not say it, and predicted with keys of the default size.
-        int(metadata.get("intersection_key_bits", DEFAULT_KEY_BITS)),
+        ColumnSpecs.from_json(described["column_specs"]),
+        described["sparse"],
+        described["intersection"],
+        described["job"],
+        described["intersection_key_bits"],
     )
-
-
-def _check_part(part: ModelPart) -> None:
-    if part.form not in FORMS or part.task not in TASKS or part.party not in (part.guest, *part.hosts):
-        raise ValueError("a part of no form, task or party")
-    shape = (len(part.columns),)
-    if not (part.means.shape == part.spreads.shape == shape and np.isfinite(part.means).all()):
-        raise ValueError("a standardiser of other columns")
-    if not ((part.spreads > 0).all() and np.isfinite(part.spreads).all() and part.target_spread > 0):
-        raise ValueError("a spread that is none")
-    in_order = tuple(name for name in part.parties if name in part.share_holders)
-    if part.share_holders and (len(in_order) != 2 or in_order != part.share_holders):
-        raise ValueError("holders that are not two of the parties")
-    if len(part.hosts) > 1 and part.form == "shared_weights" and not part.share_holders:
-        raise ValueError("no holders among many parties")
-    if not 0 <= part.limit_spreads < math.inf:
-        raise ValueError("a limit that is none")
-    mixing = part.arrays.get(MIXING)
-    if mixing is not None:
-        size = len(part.columns)
-        if mixing.shape not in ((size,), (size + 1, size)) or not np.isfinite(mixing).all():
-            raise ValueError("a mixing of other columns")
-    calibration = part.arrays.get(CALIBRATION)
-    if calibration is not None and not (calibration.dtype == np.float64 and np.isfinite(calibration).all()):
-        raise ValueError("a calibration that is none")
-    _check_arrays(part)
-
-
-def _check_arrays(part: ModelPart) -> None:
-    count = part.target_count
-    if CALIBRATION in part.arrays and part.arrays[CALIBRATION].shape not in ((count, 2), (count, count + 1)):
-        raise ValueError("a calibration of other classes")
-    if part.form == "shared_weights" and part.party not in part.holders:
-        key = part.arrays.get(NOISE_KEY)
-        if key is None or key.dtype != np.uint64 or key.shape != (NOISE_KEY_BITS // LIMB_BITS,):
-            raise ValueError("no key of noise")
-        return
-    needed = _OWN_ARRAYS[part.form] | ({INTERCEPT} if part.form == "arbiter" and part.party == part.guest else set())
-    if not needed <= part.arrays.keys():
-        raise ValueError("other arrays")
-    if part.form == "arbiter":
-        if not all(values.dtype == np.float64 and np.isfinite(values).all() for values in part.arrays.values()):
-            raise ValueError("weights that are no finite numbers")
-        if part.arrays[WEIGHTS].shape != (len(part.columns), count):
-            raise ValueError("weights of other columns")
-        if INTERCEPT in needed and part.arrays[INTERCEPT].shape != (count,):
-            raise ValueError("another intercept")
-        return
-    if not all(values.dtype == np.uint64 for name, values in part.arrays.items() if name not in (MIXING, CALIBRATION)):
-        raise ValueError("shares of another kind")
-    weights, intercept = part.arrays[MODEL_WEIGHTS], part.arrays[MODEL_INTERCEPT]
-    if weights.ndim != 3 or weights.shape[1:] != (count, 2) or intercept.shape[-2:] != (count, 2):
-        raise ValueError("shares of another shape")
