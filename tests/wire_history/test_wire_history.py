@@ -23,6 +23,9 @@ from hekat.protocol.secure_sum.masked.messages import (
     IncludedMessage,
     OpenedMessage,
     OutcomeMessage,
+    ReleasedMessage,
+    RunSecretsMessage,
+    SumBeginMessage,
 )
 from hekat.protocol.vertical_linear.arbiter.messages import (
     HostReadyMessage,
@@ -85,6 +88,9 @@ READERS |= {
         IncludedMessage,
         OpenedMessage,
         OutcomeMessage,
+        RunSecretsMessage,
+        ReleasedMessage,
+        SumBeginMessage,
     )
 }
 

@@ -28,6 +28,9 @@ from hekat.protocol.secure_sum.masked.messages import (
     IncludedMessage,
     OpenedMessage,
     OutcomeMessage,
+    ReleasedMessage,
+    RunSecretsMessage,
+    SumBeginMessage,
 )
 from hekat.protocol.vertical_linear.arbiter.messages import (
     HostReadyMessage,
@@ -159,8 +162,11 @@ def masked_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "dealt-message.v3": ("DealtMessage", lambda: to_bytes(dealt)),
         "dealers-message.v3": ("DealersMessage", lambda: to_bytes(dealers)),
         "included-message.v2": ("IncludedMessage", lambda: to_bytes(included)),
-        "opened-message.v2": ("OpenedMessage", lambda: to_bytes(OpenedMessage(False, ["north"], signature))),
-        "outcome-message.v3": ("OutcomeMessage", lambda: to_bytes(OutcomeMessage(False, {"north": signature}))),
+        "opened-message.v3": ("OpenedMessage", lambda: to_bytes(OpenedMessage(False, ["north"]))),
+        "outcome-message.v4": ("OutcomeMessage", lambda: to_bytes(OutcomeMessage(False))),
+        "run-secrets.v2": ("RunSecretsMessage", lambda: to_bytes(RunSecretsMessage(digest, b"", digest))),
+        "released-message.v2": ("ReleasedMessage", lambda: to_bytes(ReleasedMessage(digest, digest, signature))),
+        "sum-begin.v2": ("SumBeginMessage", lambda: to_bytes(SumBeginMessage({"north": digest}, {"north": signature}))),
     }
 
 

@@ -40,7 +40,6 @@ from hekat.channel.session import (
 from hekat.channel.session_key import SessionKey, read_session_key
 from hekat.channel.statements import Statements, find_unsigned, protocol_purpose
 from hekat.channel.traffic import Traffic, group_of, group_over_rounds
-from hekat.channel.unread import UnreadSteps
 from hekat.errors import (
     ChannelError,
     ChannelTimeoutError,
@@ -63,8 +62,7 @@ class SealedChannel:
 
     `pinned` holds the public party key of every other party, obtained from it directly. `job_digest` is SHA-256 of
     the job. `open_session` comes first, `close` last; a `with` block closes. Messages of a pair of parties are read
-    in the order they were sent: the sequence counts every one, so that none is lost, repeated or moved unnoticed. Where
-    a later message shows that earlier ones of a step of `allow_unread` came and were not read, they are read first.
+    in the order they were sent: the sequence counts every one, so that none is lost, repeated or moved unnoticed.
 
     A run bears the dropout of a party as the channel below does, but a session opens with all parties or not at all. A
     message whose sending failed has used up its number: nothing that was sealed under a number is sealed again.
@@ -108,7 +106,6 @@ class SealedChannel:
         self._session: PairKeys | None = None
         self._next_sent = dict.fromkeys(self._others, 0)
         self._next_received = dict.fromkeys(self._others, 0)
-        self._unread = {name: UnreadSteps(name) for name in self._others}
         self.traffic: dict[tuple[str, str], Traffic] = {}
         """By (peer, group of steps), as `group_of`, or as `group_over_rounds` where rounds are not told apart."""
         self._group_of = group_of if counts_rounds else group_over_rounds
@@ -169,18 +166,19 @@ class SealedChannel:
             ) from error
         return self._session.session_id
 
-    def settle_pairs(self, peers: Iterable[str], *, timeout_s: float | None = None) -> None:
-        """Give keys to all `peers` and take theirs, where there are none yet, and drop the sealing key of this session.
+    def settle_pairs(self, to: Iterable[str], of: Iterable[str], *, timeout_s: float | None = None) -> None:
+        """Give keys `to` peers, take those `of` peers, where there are none yet, and drop this session's sealing key.
 
-        From now on this party talks with nobody else, and whoever reads its memory opens nothing that came before. All
-        parties settle, and each names those that name it. Where all pairs began as the session opened, nothing is left
-        to do. `timeout_s` is for each key. Raises as `send` and `receive`.
+        From now on this party sends nothing to anybody else, nor takes it, and whoever reads its memory opens nothing
+        that came before. All parties settle, and each gives a key to those that take one of it. Where all pairs began
+        as the session opened, nothing is left to do. `timeout_s` is for each key. Raises as `send` and `receive`.
         """
-        session, names = self._opened(), tuple(peers)
-        for name in names:
+        session, receivers, senders = self._opened(), tuple(to), tuple(of)
+        for name in (*receivers, *senders):
             check_peer(name, self.party, self.parties)
+        for name in receivers:
             self._give_key(session, name, timeout_s)
-        for name in names:
+        for name in senders:
             self._take_key(session, name, timeout_s)
         session.end()
 
@@ -255,45 +253,7 @@ class SealedChannel:
         data = self._receive_counted(sender, step, timeout_s)
         with self._measure("open"):
             frame = self._check_signed(data, sender, step)
-            self._catch_up_with(frame, session, sender)
-            payload = self._open_frame(frame, session, sender, step)
-            self._unread[sender].note_read(step)
-            return payload
-
-    def allow_unread(self, sender: str, step: str, take: Callable[[bytes], None], at_most: int) -> None:
-        """From now on messages of `sender` in `step` may stay unread, and none of its later ones is refused for it.
-
-        Such a message is opened and checked as any other, once a later one shows that it came; its payload goes to
-        `take`. After `at_most` of them, as many as an honest sender can send, `receive` raises SealError where another
-        one comes unread. Steps are allowed in the order in which the sender comes to them: once a message of one is
-        received or read past, the earlier ones are over. Raises InputError as `receive`.
-        """
-        check_peer(sender, self.party, self.parties)
-        check_step(step)
-        self._unread[sender].allow(step, take, at_most)
-
-    def _catch_up_with(self, frame: SealedFrame, session: PairKeys, sender: str) -> None:
-        """Read past what `sender` sent before `frame`, as far as it may stay unread and is here."""
-        awaited = self._step
-        try:
-            while self._is_ahead(frame, session, sender):
-                if not any(self._read_past(session, sender, step) for step in self._unread[sender]):
-                    return
-        finally:
-            # What is read past is no step of this party: its own word, should it fail, names the one that it is in.
-            self._step = awaited
-
-    def _read_past(self, session: PairKeys, sender: str, step: str) -> bool:
-        """Whether a message of `sender` in `step` was here, and the next one."""
-        unread = self._unread[sender]
-        try:
-            data = self._receive_counted(sender, step, _AT_ONCE_S)
-        except ChannelError:
-            return False
-        frame = self._check_signed(data, sender, step)
-        unread.count(step)
-        unread.take(step, self._open_frame(frame, session, sender, step))
-        return True
+            return self._open_frame(frame, session, sender, step)
 
     def _check_signed(self, data: bytes, sender: str, step: str) -> SealedFrame:
         frame, what = parse_frame(data), describe_message(sender, step)
@@ -301,10 +261,6 @@ class SealedChannel:
         if not frame.verify(self._pinned[sender]):
             raise altered_error(what)
         return frame
-
-    def _is_ahead(self, frame: SealedFrame, session: PairKeys, sender: str) -> bool:
-        header = frame.header
-        return header.session_id == session.session_id and header.sequence > self._next_received[sender]
 
     def _open_frame(self, frame: SealedFrame, session: PairKeys, sender: str, step: str) -> bytes:
         here = MessagePlace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -117,20 +117,6 @@ class RecordedChannel:
         payload = self.channel.receive(sender, step, timeout_s=timeout_s)
         return self._record_received(sender, step, message_type, payload)
 
-    def allow_unread(self, sender: str, step: str, message_type: type[Any], at_most: int) -> None:
-        """As `SealedChannel.allow_unread`: what is read past is recorded, and nothing else is done with it.
-
-        A channel that does not seal brings each message by its step, whatever else is unread.
-        """
-        disclosure_of(message_type)
-
-        def record(payload: bytes) -> None:
-            with suppress(WireError):
-                self._record_received(sender, step, message_type, payload)
-
-        if isinstance(self.channel, SealedChannel):
-            self.channel.allow_unread(sender, step, record, at_most)
-
     def _record_received(self, sender: str, step: str, message_type: type[T], payload: bytes) -> tuple[T, bytes]:
         message: T
         read: Callable[[bytes, Any], tuple[Any, list[FieldRecord]]] = _read
@@ -144,10 +130,10 @@ class RecordedChannel:
             raise
         return message, self.ledger.record("received", sender, step, kind_name(message_type), records, payload)
 
-    def settle_pairs(self, peers: Iterable[str], timeout_s: float | None = None) -> None:
+    def settle_pairs(self, to: Iterable[str], of: Iterable[str], timeout_s: float | None = None) -> None:
         """As `SealedChannel.settle_pairs`; a channel that does not seal has no keys to give."""
         if isinstance(self.channel, SealedChannel):
-            self.channel.settle_pairs(peers, timeout_s=timeout_s)
+            self.channel.settle_pairs(to, of, timeout_s=timeout_s)
 
     def note_saved(self, what: str) -> None:
         """As `Channel.note_saved`."""

@@ -119,17 +119,6 @@ def test_messages_of_one_step_keep_their_order(new_run) -> None:
     assert [b.receive("a", "step") for _ in range(50)] == [bytes([index]) for index in range(50)]
 
 
-def test_what_was_sent_before_a_message_is_there_when_it_is(new_run) -> None:
-    """So that a session reads past what may stay unread without a wait, whatever the network does."""
-    sealed = new_run("ab").seal()
-    passed: list[bytes] = []
-    sealed["b"].allow_unread("a", "extra", passed.append, 2)
-    for step, payload in (("extra", b"1"), ("extra", b"2"), ("step", b"3")):
-        sealed["a"].send("b", step, payload)
-    assert sealed["b"].receive("a", "step") == b"3"
-    assert passed == [b"1", b"2"]
-
-
 @pytest.mark.parametrize("payload", [b"", b"\0", bytes(5 << 20)], ids=["nothing", "a zero", "5 MiB"])
 def test_any_bytes_pass(new_run, payload: bytes) -> None:
     a, b = new_run("ab").ends.values()

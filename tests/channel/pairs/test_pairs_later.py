@@ -282,7 +282,7 @@ def test_a_mutated_key_yields_nothing_but_a_seal_error(later, data: st.DataObjec
 
 
 def settle(trio: Any, **partners: str) -> None:
-    in_turns(trio, lambda sealed: sealed.settle_pairs(partners[sealed.party]))
+    in_turns(trio, lambda sealed: sealed.settle_pairs(partners[sealed.party], partners[sealed.party]))
 
 
 def test_once_settled_partners_talk_and_nobody_else_begins(later, relay: Relay) -> None:
@@ -303,14 +303,14 @@ def test_once_settled_a_first_message_of_anybody_else_is_refused(later, relay: R
     a.send("c", "step", b"too late")
     settle_b_and_c = {"b": "c", "c": "b"}
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda name: later.sealed[name].settle_pairs(settle_b_and_c[name]), "bc"))
+        list(pool.map(lambda name: later.sealed[name].settle_pairs(settle_b_and_c[name], settle_b_and_c[name]), "bc"))
     with pytest.raises(SealError, match="no pair key between 'c' and 'a'"):
         c.receive("a", "step")
 
 
 def test_who_is_not_named_in_turn_is_missed(later) -> None:
     with pytest.raises(ChannelTimeoutError, match=r"'hekat/pair-key'"):
-        later.sealed["a"].settle_pairs("b", timeout_s=1e-3)
+        later.sealed["a"].settle_pairs("b", "b", timeout_s=1e-3)
 
 
 def test_session_keys_stay_until_all_settled_and_are_gone_then(make_trio, relay: Relay, monkeypatch) -> None:

@@ -79,7 +79,9 @@ def test_the_leader_gives_all_others_the_secrets_of_the_run_and_the_aggregator_n
     assert set(roles.told.values()) == {None}
     assert len(told.digest_key) == RUN_KEY_BYTES
     assert len(told.shared_key) == (RUN_KEY_BYTES if opening == "shared" else 0)
-    assert roles.sent_by("north") == [(name, "run-secrets") for name in ("south", "west")]
+    assert len(told.release_key) == (0 if opening == "shared" else RUN_KEY_BYTES)
+    receivers = ["south", "west", *(["keeper"] if opening == "authority" else [])]
+    assert roles.sent_by("north") == [(name, "run-secrets") for name in receivers]
 
 
 @pytest.mark.parametrize("protection", ["paillier", "none"])

@@ -1,8 +1,9 @@
 """Who talks with whom in a run of sums: where there are many parties, most pairs of them never do.
 
 Up to MOST_IN_PAIRS parties compare their final models in pairs, and a session gives all pairs their keys as it opens.
-In a run of more parties the aggregator, the key authority and the committee's members talk with everybody, the other
-parties with these alone. Its session gives a pair its keys once the start-up told who the members are.
+In a run of more parties the aggregator talks with everybody, and every party sends the key authority or the committee's
+members what they open sums with; what they release goes by the aggregator. So a session gives a direction of a pair its
+key once the start-up told who the members are.
 """
 
 from __future__ import annotations
@@ -32,10 +33,8 @@ def settle_partners(
     that goes on from here was given all keys that it will need, and a later drop-out stops nobody's start-up. `members`
     is the committee, if any. Raises as `SealedChannel.settle_pairs`.
     """
-    known_to_all = {settings.aggregator, settings.authority, *(members or ())}
-    partners = [
-        name
-        for name in settings.everyone
-        if name != channel.party and (name in known_to_all or channel.party in known_to_all)
-    ]
-    channel.settle_pairs(partners, timeout_s=timeout_s)
+    hearing_all = {settings.aggregator, settings.authority, *(members or ())}
+    others = [name for name in settings.everyone if name != channel.party]
+    to = [name for name in others if name in hearing_all or channel.party == settings.aggregator]
+    of = [name for name in others if name == settings.aggregator or channel.party in hearing_all]
+    channel.settle_pairs(to, of, timeout_s=timeout_s)

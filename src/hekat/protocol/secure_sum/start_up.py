@@ -9,7 +9,8 @@ from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregation
 from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage
-from hekat.protocol.secure_sum.masked.start_up import join_masked, start_masked, tell_run_secrets
+from hekat.protocol.secure_sum.masked.run_secrets import tell_run_secrets
+from hekat.protocol.secure_sum.masked.start_up import join_masked, start_masked
 from hekat.protocol.secure_sum.paillier.start_up import join_paillier, start_paillier
 from hekat.protocol.secure_sum.plain.start_up import join_plain, start_plain
 from hekat.protocol.secure_sum.roster import Roster

@@ -15,9 +15,10 @@ def digest_of(
     step: str = "s",
     bits: int = 8,
     members: tuple[str, ...] = ("a", "b"),
+    key_fingerprint: bytes = b"",
 ) -> bytes:
     aggregation = object.__new__(MaskedAggregation)
-    aggregation._opening = SimpleNamespace(members=members)
+    aggregation._opening = SimpleNamespace(members=members, key_fingerprint=key_fingerprint)
     aggregation._digest_key, aggregation._model_digest = b"key", b"model"
     return aggregation._agree(SumRequest(step, bounds=bounds, counters=counters), bits)
 
@@ -38,6 +39,8 @@ def test_whatever_differs_makes_another_digest() -> None:
         digest_of(bounds, []),
         digest_of(bounds, counters, members=("a", "c")),
         digest_of(bounds, counters, members=("a",)),
+        digest_of(bounds, counters, key_fingerprint=bytes(32)),
+        digest_of(bounds, counters, key_fingerprint=bytes(31) + b"\1"),
     ]
     assert len(set(variants)) == len(variants)
     assert digest_of(dict(reversed(bounds.items())), [Counter("c", 0, maximum=4), counters[1]]) == variants[0]

@@ -21,7 +21,6 @@ from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Le
 from hekat.protocol.secure_sum.masked.message_checks import (
     check_block,
     check_dealt,
-    check_opened,
     check_released,
     check_statement,
     check_upload,
@@ -52,6 +51,7 @@ from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer, ch
 from hekat.protocol.secure_sum.masked.opening.share_message import DigestList
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.roster import Roster
@@ -256,31 +256,21 @@ class MaskedSummation(Summation):
         commitment = self._commit(leg, parameters, accumulator) if self._settings.check_sum else b""
         included = included_set_of(context, stated, commitment)
         next_leg = self._begin_upload(then) if then else None
-        released = self._receive_released(leg, included)
+        released = self._receive_released(leg, parameters, included)
         parts = self._receive_parts(leg, parameters, included) if self._settings.check_sum else None
         ahead = None if next_leg is None else self._receive_dealt(next_leg)
 
-        def send_sum(parties: Collection[str]) -> None:
-            if parts is not None:
-                self._send_whole(leg, parameters, accumulator, parts, released, parties)
-            else:
-                self._send_sum(leg, parameters, accumulator, released, parties)
-
-        send_sum(self._roster.parties)
+        self._roster.send_to_all(leg.name("sum"), released)
+        if parts is not None:
+            self._send_whole(leg, parameters, accumulator, parts)
+        else:
+            self._send_sum(leg, parameters, accumulator)
         if ahead is not None:
             self._state_dealers(ahead)
-        opened = self._receive_opened(leg, included)
+        opened = self._receive_opened(leg)
         if ahead is not None:
             self._check_shares(ahead)
             self._ahead = ahead
-        for attempt in range(1, MAX_UPLOADS):
-            failed = {party: opened[party].signature for party in self._unopened(opened)}
-            if not failed or not any(message.opened for message in opened.values()):
-                break
-            # The others have the sum, and go on with it: no number is used again, nor another sum opened.
-            self._tell_outcome(leg, OutcomeMessage(stands=False, again=failed))
-            send_sum(failed)
-            opened |= self._receive_opened(leg, included, attempt, failed)
         return self._settle(leg, opened)
 
     def _receive_announced(self, dealing: _Dealing) -> dict[str, UploadMessage]:
@@ -319,21 +309,18 @@ class MaskedSummation(Summation):
         parameters: LatticeParameters,
         accumulator: Accumulator,
         parts: dict[str, SumPartMessage],
-        released: list[str],
-        parties: Collection[str],
     ) -> None:
         """As `_send_sum`, of a sum that parties check."""
-        self._send_to(parties, leg.name("sum"), SumBeginMessage(released))
         products = {party: part.products for party, part in parts.items()}
         signatures = {party: part.signature for party, part in parts.items()}
-        self._send_to(parties, leg.name("parts"), SumPartsMessage(products, signatures))
+        self._roster.send_to_all(leg.name("parts"), SumPartsMessage(products, signatures))
         blocks = whole_blocks(accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS))
         while True:
             with self._stopwatch.measure("aggregate"):
                 written = next(blocks, None)
             if written is None:
                 return
-            self._send_to(parties, leg.name("whole-block"), WholeSumBlockMessage(written))
+            self._roster.send_to_all(leg.name("whole-block"), WholeSumBlockMessage(written))
 
     def _add_upload(
         self,
@@ -387,16 +374,18 @@ class MaskedSummation(Summation):
 
     # --- the sum ---------------------------------------------------------------------------------------
 
-    def _receive_released(self, leg: Leg, included: IncludedSet) -> list[str]:
-        """Members that have released; raises ProtocolError where they are too few for the sum to open."""
-        check = check_released(included, self._channel.verify)
-        released = []
+    def _receive_released(self, leg: Leg, parameters: LatticeParameters, included: IncludedSet) -> SumBeginMessage:
+        """What members have released; raises ProtocolError where they are too few for the sum to open."""
+        size = self._scheme.release_bytes(parameters.form.ring.degree) + SEAL_BYTES
+        check = check_released(included, size, self._channel.verify)
+        released: dict[str, ReleasedMessage] = {}
         for member in self._reachable_members():
             message = self._receive_from_member(member, leg.name("released"), ReleasedMessage, partial(check, member))
             if message is not None:
-                released.append(member)
+                released[member] = message
         self._check_members(leg, released)
-        return released
+        releases = {member: message.release for member, message in released.items()}
+        return SumBeginMessage(releases, {member: message.signature for member, message in released.items()})
 
     def _check_members(self, leg: Leg, members: Collection[str]) -> None:
         if len(members) < self._scheme.quorum:
@@ -409,35 +398,18 @@ class MaskedSummation(Summation):
                 cure="resume from the last checkpoint once they are back: a new session begins",
             )
 
-    def _send_sum(
-        self,
-        leg: Leg,
-        parameters: LatticeParameters,
-        accumulator: Accumulator,
-        released: list[str],
-        parties: Collection[str],
-    ) -> None:
-        self._send_to(parties, leg.name("sum"), SumBeginMessage(released))
+    def _send_sum(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> None:
         blocks = accumulator.write(block_values(parameters, BLOCK_SLOTS))
         while True:
             with self._stopwatch.measure("aggregate"):
                 written = next(blocks, None)
             if written is None:
                 return
-            self._send_to(parties, leg.name("sum-block"), SumBlockMessage(written))
+            self._roster.send_to_all(leg.name("sum-block"), SumBlockMessage(written))
 
-    def _send_to(self, parties: Collection[str], step: str, message: object) -> None:
-        for party in self._roster.left_of(parties):
-            self._roster.send(party, step, message)
-
-    def _receive_opened(
-        self, leg: Leg, included: IncludedSet, attempt: int = 0, again: Collection[str] | None = None
-    ) -> dict[str, OpenedMessage]:
-        """Whether releases fitted together, by party; `again`: at these, for which members released once more."""
-        # Members may have trained meanwhile, and sent their next update.
-        waits_s = None if again is None or self._step_timeout_s is None else 3 * self._step_timeout_s
-        check = check_opened(included, attempt, self._channel.verify)
-        opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage, check, among=again, timeout_s=waits_s)
+    def _receive_opened(self, leg: Leg) -> dict[str, OpenedMessage]:
+        """Whether releases fitted together, by party."""
+        opened = self._roster.receive_from_all(leg.name("opened"), OpenedMessage)
         for party, message in opened.items():
             wrong = [member for member in self._scheme.members if member in message.wrong_members]
             if wrong:
@@ -445,28 +417,27 @@ class MaskedSummation(Summation):
                 self._channel.ledger.note(leg.name("opened"), what, "public")
         return opened
 
-    def _unopened(self, opened: dict[str, OpenedMessage]) -> tuple[str, ...]:
-        return tuple(party for party in self._roster.left_of(opened) if not opened[party].opened)
-
     def _settle(self, leg: Leg, opened: dict[str, OpenedMessage]) -> tuple[str, ...]:
         """Tell all parties whether the sum stands; return the parties at which it did not open, where none opened it.
 
-        Raises ProtocolError where it opened at some only: those have gone on, and nobody masks anew.
+        All were sent the same releases: a party at which they do not open what they open at most others harms itself
+        alone. Raises ProtocolError where half of them or fewer opened it: those have gone on, and nobody masks anew.
         """
-        unopened = self._unopened(opened)
-        self._tell_outcome(leg, OutcomeMessage(stands=not unopened, again={}))
-        if unopened and any(message.opened for message in opened.values()):
+        unopened = tuple(party for party in self._roster.left_of(opened) if not opened[party].opened)
+        opened_at = [party for party in self._roster.left_of(opened) if opened[party].opened]
+        if len(opened_at) > len(unopened):
+            for party in unopened:
+                self._roster.expel(party, f"the releases of {leg.step} that open at most parties do not open there")
+            unopened = ()
+        self._roster.send_to_all(leg.name("outcome"), OutcomeMessage(stands=not unopened))
+        if unopened and opened_at:
             raise ProtocolError(
                 f"the sum of {leg.step} opens at some parties only",
-                expected=f"releases that fit together at every party, sent {MAX_UPLOADS} times at most",
+                expected="releases that fit together at every party: all were sent the same ones",
                 got=f"none that did at {', '.join(unopened)}",
-                cure="the ledgers say whose did not fit: find out what runs there, and resume from the last checkpoint",
+                cure="some of them say what is not so: find out what runs there, and resume from the last checkpoint",
             )
         return unopened
-
-    def _tell_outcome(self, leg: Leg, outcome: OutcomeMessage) -> None:
-        self._roster.send_to_all(leg.name("outcome"), outcome)
-        self._tell_authority(leg.name("outcome"), outcome)
 
     # --- members ---------------------------------------------------------------------------------------
 

@@ -21,7 +21,6 @@ from hekat.protocol.secure_sum.masked.messages import (
     OpenedMessage,
     OutcomeMessage,
     ReleasedMessage,
-    ReleaseMessage,
     ShareMessage,
     StatementMessage,
     SumBeginMessage,
@@ -37,6 +36,7 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_openin
 from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count, whole_bits, whole_bytes
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
+from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.scheme.lattice import LatticeParameters, block_values, choose_parameters
@@ -166,11 +166,8 @@ def _release(
         yield Sent(hub, role, leg.name("included"), included)
     if not scheme.members:
         return
-    content = len(scheme.combine({party: _kept(settings, parameters) for party in uploaders}, parameters))
-    release = message_bytes(ReleaseMessage(_DIGEST, b""), content)
-    released = message_bytes(ReleasedMessage(_DIGEST, _SIGNATURE))
+    released = message_bytes(ReleasedMessage(_DIGEST, _sealed_release(scheme, parameters), _SIGNATURE))
     for member in scheme.members:
-        yield from (Sent(member, party, leg.name("release"), release) for party in settings.parties if party != member)
         yield Sent(member, hub, leg.name("released"), released)
 
 
@@ -200,9 +197,10 @@ def _sum(
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
     bits = whole_bits(form, addend_count)
-    begin = message_bytes(SumBeginMessage(list(scheme.members)))
-    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[], signature=b""))
-    outcome = message_bytes(OutcomeMessage(stands=True, again={}))
+    releases = dict.fromkeys(scheme.members, _sealed_release(scheme, parameters))
+    begin = message_bytes(SumBeginMessage(releases, dict.fromkeys(scheme.members, _SIGNATURE)))
+    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
+    outcome = message_bytes(OutcomeMessage(stands=True))
     for party in settings.parties:
         yield Sent(hub, party, leg.name("sum"), begin)
         for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):
@@ -213,8 +211,10 @@ def _sum(
             yield Sent(hub, party, leg.name("sum-block"), _block_bytes(SumBlockMessage, form.written_sum_bytes(count)))
         yield Sent(party, hub, leg.name("opened"), opened)
         yield Sent(hub, party, leg.name("outcome"), outcome)
-    if settings.authority is not None:
-        yield Sent(hub, settings.authority, leg.name("outcome"), outcome)
+
+
+def _sealed_release(scheme: OpeningScheme, parameters: LatticeParameters) -> bytes:
+    return bytes(scheme.release_bytes(parameters.form.ring.degree) + SEAL_BYTES)
 
 
 def _blocks(slot_count: int, block_slots: int) -> Iterator[int]:
@@ -226,9 +226,3 @@ def _block_bytes(
     message_type: type[MaskedBlockMessage] | type[SumBlockMessage] | type[WholeSumBlockMessage], content_bytes: int
 ) -> int:
     return message_bytes(message_type(b""), content_bytes)
-
-
-def _kept(settings: SumSettings, parameters: LatticeParameters) -> np.ndarray[tuple[int], np.dtype[np.uint16]]:
-    """What a member keeps from a dealer: a share, or an authority's seed of 32 bytes."""
-    count = 16 if settings.opening == "authority" else parameters.form.ring.degree + CHECKS
-    return np.zeros(count, dtype=np.uint16)

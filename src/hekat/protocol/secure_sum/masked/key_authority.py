@@ -3,9 +3,8 @@
 1. tell the aggregator for which parties it has released in earlier runs
 2. the aggregator begins an upload; every party sends the authority the seed of its secret, sealed
 3. check each seed against its signed digest
-4. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all;
-   or that there is no such upload: forget the seeds
-5. the aggregator says that the sum stands, or at which parties it did not open: these get the sum of secrets again
+4. the aggregator states whose uploads are included: check it, note it durably, give the sum of their secrets to all,
+   by the aggregator and sealed under a key that it lacks; or that there is no such upload: forget the seeds
 """
 
 from __future__ import annotations
@@ -16,12 +15,14 @@ from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.checked_sum import receive_commitment
 from hekat.protocol.secure_sum.masked.group_parties import keep_to_record, tell_released_groups
-from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, check_participants
-from hekat.protocol.secure_sum.masked.messages import BeginMessage, IncludedMessage, OutcomeMessage
+from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, check_participants
+from hekat.protocol.secure_sum.masked.messages import BeginMessage, IncludedMessage
 from hekat.protocol.secure_sum.masked.opening.included import check_included
 from hekat.protocol.secure_sum.masked.opening.member import Member
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
 from hekat.protocol.secure_sum.masked.opening.party_opening import included_set_of
+from hekat.protocol.secure_sum.masked.release_key import ReleaseKey
+from hekat.protocol.secure_sum.masked.run_secrets import receive_release_key
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.partners import settle_partners
@@ -50,19 +51,30 @@ def run_authority(channel: RecordedChannel, settings: SumSettings, run: Authorit
         raise StateError(
             "the key authority keeps no record of releases", expected="a state folder", cure="give the authority one"
         )
+    keep_to_record(channel, settings, run.upload_state, run.plan)
+    with needs_everybody():
+        release_key = ReleaseKey(receive_release_key(channel, settings))
+        tell_released_groups(channel, settings, run.upload_state, run.plan)
+        settle_partners(channel, settings, timeout_s=run.aggregator_timeout_s)
     member = Member(
         channel,
         settings,
         make_opening_scheme(settings),
+        release_key,
         run.upload_state,
         run.stopwatch,
         aggregator_timeout_s=run.aggregator_timeout_s,
     )
+    try:
+        _serve(channel, settings, run, member, release_key)
+    finally:
+        release_key.wipe()
+
+
+def _serve(
+    channel: RecordedChannel, settings: SumSettings, run: AuthorityRun, member: Member, release_key: ReleaseKey
+) -> None:
     participation = participation_of(channel, settings)
-    keep_to_record(channel, settings, run.upload_state, run.plan)
-    tell_released_groups(channel, settings, run.upload_state, run.plan)
-    with needs_everybody():
-        settle_partners(channel, settings, timeout_s=run.aggregator_timeout_s)
     ahead: _Dealt | None = None
     while True:
         dealt = ahead or _receive_dealt(channel, settings, run, member)
@@ -82,10 +94,11 @@ def run_authority(channel: RecordedChannel, settings: SumSettings, run: Authorit
         included = included_set_of(context, stated, commitment)
         parties, least = participation.parties_in(leg.step), participation.least_in(leg.step)
         check_included(included, context, parties, least, channel.find_unsigned, member.share_digests(leg))
+        release_key.begin(included)
         member.release(leg, included)
+        release_key.forget()
         if stated.next_step:
             ahead = _receive_dealt(channel, settings, run, member)
-        _release_again(channel, settings, run, member, leg)
 
 
 @dataclass(frozen=True)
@@ -105,15 +118,3 @@ def _receive_dealt(channel: RecordedChannel, settings: SumSettings, run: Authori
     # The participants receive what opens the sum: were the aggregator one of them, it would read every update.
     check_participants(leg, settings)
     return _Dealt(leg, member.check_dealt(leg))
-
-
-def _release_again(
-    channel: RecordedChannel, settings: SumSettings, run: AuthorityRun, member: Member, leg: Leg
-) -> None:
-    """Send the sum of secrets once more to parties that it did not reach whole."""
-    step = leg.name("outcome")
-    for _ in range(MAX_UPLOADS):
-        outcome = channel.receive(settings.aggregator, step, OutcomeMessage, timeout_s=run.aggregator_timeout_s)
-        if not outcome.again:
-            return
-        member.release_again(leg, outcome.again)

@@ -14,8 +14,6 @@ SHARE_KEYS_STEP = "share-keys"
 """The step name under which a party gives each member of a committee its keys, before it deals first in a session."""
 MAX_UPLOADS = 3
 """An upload whose releases do not fit together is made again so often, with everything fresh, of a sum unseen."""
-MAX_RELEASES = 1 + MAX_UPLOADS
-"""What an honest member sends one party of one upload: a release, and one more for each time that it can ask."""
 
 
 @dataclass(frozen=True)

@@ -14,24 +14,17 @@ from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
     DealtMessage,
     MaskedBlockMessage,
-    OpenedMessage,
     ReleasedMessage,
     StatementMessage,
     UploadMessage,
 )
-from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
-from hekat.protocol.secure_sum.masked.opening.included import (
-    NOT_OPENED_PURPOSE,
-    UPLOAD_PURPOSE,
-    IncludedSet,
-    not_opened_fields,
-    upload_fields,
-)
+from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer
 from hekat.protocol.secure_sum.masked.opening.share_message import DEALING_PURPOSE, dealing_fields
 from hekat.protocol.secure_sum.masked.opening.shared import salt_digest
 from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, UploadContext, Verify
+from hekat.protocol.secure_sum.masked.release_key import RELEASE_PURPOSE, release_fields
 from hekat.scheme.lattice import SETS
 
 
@@ -117,27 +110,17 @@ def check_statement(
         raise InputError("its salt is not the one it signed", expected="the salt of its digest", got="another")
 
 
-def check_released(included: IncludedSet, verify: Verify) -> Callable[[str, ReleasedMessage], None]:
-    """Refuses a member's word that it released for another set, or without its signature."""
+def check_released(included: IncludedSet, release_bytes: int, verify: Verify) -> Callable[[str, ReleasedMessage], None]:
+    """Refuses a member's release for another set, of another size, or without its signature."""
 
     def check(member: str, message: ReleasedMessage) -> None:
-        fields = (*included.context.upload_fields, included.digest)
+        if len(message.release) != release_bytes:
+            raise InputError(
+                "a release of another size", expected=f"{release_bytes} bytes", got=f"{len(message.release)}"
+            )
         if message.statement_digest != included.digest or not verify(
-            member, message.signature, RELEASE_PURPOSE, *fields
+            member, message.signature, RELEASE_PURPOSE, *release_fields(included, message.release)
         ):
             raise InputError("it released for another set", expected="a signature over the stated set", got="another")
-
-    return check
-
-
-def check_opened(included: IncludedSet, attempt: int, verify: Verify) -> Callable[[str, OpenedMessage], None]:
-    """Refuses the word of a party that nothing opened there, without the signature that members ask for."""
-
-    def check(party: str, message: OpenedMessage) -> None:
-        fields = not_opened_fields(included.context, included.digest, attempt)
-        if not message.opened and not verify(party, message.signature, NOT_OPENED_PURPOSE, *fields):
-            raise InputError(
-                "it did not sign that nothing opened", expected="its signature, for members", got="another"
-            )
 
     return check

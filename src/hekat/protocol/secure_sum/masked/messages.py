@@ -10,13 +10,17 @@ import numpy.typing as npt
 from hekat.wire import ciphertext, disclosed, message, public, sealed
 
 
-@message("horizontal/run-secrets", version=1)
+@message("horizontal/run-secrets", version=2)
 @dataclass(frozen=True)
 class RunSecretsMessage:
-    """First party to each other party, once: the parties' common keys; a shared key only under opening `shared`."""
+    """First party to each other party, once: the parties' common keys; a key authority has the one of releases alone.
+
+    `shared_key` only under opening `shared`, `release_key` only under the others.
+    """
 
     digest_key: bytes = sealed("the key under which parties compare model digests")
     shared_key: bytes = sealed("opening `shared`: the key from which every party's round secret follows")
+    release_key: bytes = sealed("the key from which every upload's follows, under which releases go to the parties")
 
 
 @message("horizontal/member-draw", version=1)
@@ -192,30 +196,26 @@ class SumPartsMessage:
     signatures: dict[str, bytes] = public()
 
 
-@message("horizontal/release", version=1)
-@dataclass(frozen=True)
-class ReleaseMessage:
-    """Member to each party: the sum of its shares over U (from an authority: the sum of the secrets)."""
-
-    statement_digest: bytes = public()
-    content: bytes = sealed("the sum over U of the shares that this member holds")
-
-
-@message("horizontal/released", version=1)
+@message("horizontal/released", version=2)
 @dataclass(frozen=True)
 class ReleasedMessage:
-    """Member to aggregator: for which U it has released, signed."""
+    """Member to aggregator, for all parties: for which U it releases, and its release, signed.
+
+    `release`: the sum of its shares over U (from an authority: the sum of the secrets).
+    """
 
     statement_digest: bytes = public()
+    release: bytes = ciphertext(under="the release key of the upload, which all parties hold, and no aggregator")
     signature: bytes = public()
 
 
-@message("horizontal/sum-begin", version=1)
+@message("horizontal/sum-begin", version=2)
 @dataclass(frozen=True)
 class SumBeginMessage:
-    """Aggregator to each party: which members have released for U."""
+    """Aggregator to each party: the releases of the members for U, as each member signed its own."""
 
-    released: list[str] = public()
+    releases: dict[str, bytes] = ciphertext(under="the release key of the upload, which all parties hold")
+    signatures: dict[str, bytes] = public()
 
 
 @message("horizontal/sum-block", version=1)
@@ -234,26 +234,21 @@ class WholeSumBlockMessage:
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
 
 
-@message("horizontal/opened", version=2)
+@message("horizontal/opened", version=3)
 @dataclass(frozen=True)
 class OpenedMessage:
     """Party to aggregator: whether releases fitted together, and members whose did not fit the others'.
 
-    Where they did not, `signature` is the party's word to members that it asks for them once more; else it is empty. A
-    party whose releases fit and whose sum does not open sends no such message: it ends the run.
+    A party whose releases fit and whose sum does not open sends no such message: it ends the run.
     """
 
     opened: bool = public()
     wrong_members: list[str] = public()
-    signature: bytes = public()
 
 
-@message("horizontal/outcome", version=3)
+@message("horizontal/outcome", version=4)
 @dataclass(frozen=True)
 class OutcomeMessage:
-    """Aggregator to each party and authority: the sum stands; or members release once more for the parties in `again`,
-    each with its signed word that it asks; or, where it names none, the update is to be encrypted anew under another
-    number."""
+    """Aggregator to each party: the sum stands, or the update is to be encrypted anew under another number."""
 
     stands: bool = public()
-    again: dict[str, bytes] = public()

@@ -6,7 +6,8 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
     2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
     3. mask the update block by block -> aggregator; sign what was sent
        (a party outside of the round's sample leaves 2 and 3 out, but for the member's check)
-    4. the aggregator states whose updates are included; a member releases its sum of shares for that set, to parties
+    4. the aggregator states whose updates are included; a member releases its sum of shares for that set, sealed to
+       all parties; the aggregator passes it on
     5. open the sum of the secrets, unmask the sum block by block, decode
        if the releases do not fit together, the party does not look at the sum; if they do and it does not open, the
        run ends
@@ -67,7 +68,7 @@ from hekat.state import Counter as DurableCounter
 
 T = TypeVar("T")
 
-_AGREEMENT_LABEL = b"hekat/lattice/agreement/2"
+_AGREEMENT_LABEL = b"hekat/lattice/agreement/3"
 _AGREED_LABEL = b"hekat/lattice/agreed/1"
 
 
@@ -170,11 +171,9 @@ class MaskedAggregation(PartySide):
             aggregate, failure = self._open(leg, parameters, stream, included, stated)
             if self._ahead is not None:
                 self._opening.check_dealt(self._ahead.leg)
-            for attempt in range(1, MAX_UPLOADS):
-                if aggregate is not None or not self._is_released_again(leg):
-                    break
-                aggregate, failure = self._open(leg, parameters, stream, included, stated, attempt)
-            if aggregate is not None:
+            if aggregate is None:
+                self._mask_anew(leg)
+            else:
                 # Not awaited: this party goes on, and hears with the next sum that all the others have opened this one.
                 self.defer(partial(self._await_others, leg))
                 break
@@ -190,40 +189,25 @@ class MaskedAggregation(PartySide):
             self._exactness_check.check(step, aggregate.mean, allowed, included.parties)
         return replace(aggregate, parties=tuple(included.parties))
 
-    def _is_released_again(self, leg: Leg) -> bool:
-        """Whether members release once more for this party, at which the sum did not open; else it masks anew.
-
-        Raises ProtocolError where the sum is said to stand without opening here.
-        """
-        for _ in range(MAX_UPLOADS):
-            outcome = self._receive(leg.name("outcome"), OutcomeMessage)
-            if outcome.stands:
-                break
-            self._opening.release_again(leg, outcome.again)
-            if not outcome.again or self._channel.party in outcome.again:
-                return bool(outcome.again)
-        raise ProtocolError(
-            f"the sum of {leg.step} does not open",
-            expected="a sum that stands once it opens at all parties",
-            got="one that is said to stand without opening here",
-            cure="the ledgers say whose releases did not fit: find out what runs there",
-        )
+    def _mask_anew(self, leg: Leg) -> None:
+        """Hear that nobody opened the sum that did not open here. Raises ProtocolError where it is said to stand."""
+        if self._receive(leg.name("outcome"), OutcomeMessage).stands:
+            raise ProtocolError(
+                f"the sum of {leg.step} does not open",
+                expected="a sum that stands once it opens at all parties",
+                got="one that is said to stand without opening here",
+                cure="the ledgers say whose releases did not fit: find out what runs there",
+            )
 
     def _await_others(self, leg: Leg) -> None:
-        """Release again where the sum opened here and not at another party. Raises ProtocolError if it never does."""
-        for _ in range(MAX_UPLOADS):
-            outcome = self._receive(leg.name("outcome"), OutcomeMessage)
-            if outcome.stands:
-                return
-            if not outcome.again or self._channel.party in outcome.again:
-                break
-            self._opening.release_again(leg, outcome.again)
-        raise ProtocolError(
-            f"the sum of {leg.step} opens here, and not at all parties",
-            expected="releases that fit together at every party",
-            got="another party says that they do not",
-            cure="the ledgers say whose did not fit: find out what runs there, and resume from the last checkpoint",
-        )
+        """Hear that the sum opened at all parties. Raises ProtocolError if it did not."""
+        if not self._receive(leg.name("outcome"), OutcomeMessage).stands:
+            raise ProtocolError(
+                f"the sum of {leg.step} opens here, and not at all parties",
+                expected="releases that fit together at every party",
+                got="another party says that they do not",
+                cure="ask the aggregator's operator, who passes on the releases, and resume from the last checkpoint",
+            )
 
     def as_sent(self, request: SumRequest) -> Tensors:
         codec, share = self._settings.codec, request.weight / self._settings.weight_max
@@ -244,12 +228,13 @@ class MaskedAggregation(PartySide):
         """A keyed digest of all that the parties must agree on: every upload is signed with it.
 
         Otherwise an aggregator that told parties different bounds, or sums, could single one update out. The digest
-        covers the members: no sum opens with updates of parties that know different members.
+        covers the members and the key of releases: no sum opens with updates of parties that know others.
         """
         members = [member.encode() for member in self._opening.members]
         sizes = [encode_number(size) for size in (bits, len(members), len(request.bounds), len(request.counters))]
         digest = hmac.new(self._digest_key, digestmod=hashlib.sha256)
-        digest.update(encode_fields(_AGREEMENT_LABEL, request.step.encode(), self._model_digest, *sizes, *members))
+        fields = (request.step.encode(), self._model_digest, self._opening.key_fingerprint, *sizes, *members)
+        digest.update(encode_fields(_AGREEMENT_LABEL, *fields))
         # One by one, since standardising wide tables has more counters than one encoding has fields.
         for name, bound in sorted(request.bounds.items()):
             digest.update(encode_fields(name.encode(), bound.hex().encode()))
@@ -342,23 +327,21 @@ class MaskedAggregation(PartySide):
         stream: SlotStream,
         included: IncludedSet,
         stated: IncludedMessage,
-        attempt: int = 0,
     ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
         """The aggregate; or None, and why the releases give no sum of secrets: then the sum is left unread.
 
-        `attempt`: how often members were asked to release once more.
-
-        Raises AlteredSumError where they do and the sum does not open, already at the first time: whether it opens may
-        depend on the updates. The party tells the aggregator of releases that do not fit; of an altered sum the
-        aggregator learns by the end of the run alone.
+        Raises ProtocolError for a release that its member did not sign, and AlteredSumError where releases fit and the
+        sum does not open, already at the first time: whether it opens may depend on the updates. The party tells the
+        aggregator of releases that do not fit; of an altered sum the aggregator learns by the end of the run alone.
         """
         self._before(leg.step, "open")
-        released = self._receive(leg.name("sum"), SumBeginMessage).released
+        begin = self._receive(leg.name("sum"), SumBeginMessage)
+        self._opening.check_releases(leg, included, begin)
         secret_sum: SecretSum | None = None
         wrong: list[str] = []
         failure: BoundError | ProtocolError | None = None
         try:
-            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, released, again=attempt > 0)
+            secret_sum, wrong = self._opening.open(leg, parameters, included, stated, begin.releases)
         except (BoundError, ProtocolError) as error:
             failure = error
         whole = None if self._checking is None else self._checking.receive_whole(leg, parameters, included)
@@ -372,8 +355,7 @@ class MaskedAggregation(PartySide):
             self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
         if failure is not None:
             self._channel.ledger.note(leg.name("sum"), str(failure), "public")
-        signature = b"" if aggregate is not None else self._opening.sign_not_opened(included, attempt)
-        self._send(leg.name("opened"), OpenedMessage(aggregate is not None, wrong, signature))
+        self._send(leg.name("opened"), OpenedMessage(aggregate is not None, wrong))
         return aggregate, failure
 
     def _unmask(

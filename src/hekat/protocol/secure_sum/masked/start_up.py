@@ -21,14 +21,15 @@ from hekat.protocol.secure_sum.masked.group_parties import (
     receive_bound_groups,
     tell_released_groups,
 )
-from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage, UploadCounterMessage
+from hekat.protocol.secure_sum.masked.messages import UploadCounterMessage
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, needs_draw
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.protocol.secure_sum.masked.party import MaskedAggregation
+from hekat.protocol.secure_sum.masked.release_key import ReleaseKey
+from hekat.protocol.secure_sum.masked.run_secrets import share_run_secrets
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, first_upload_number
 from hekat.protocol.secure_sum.partners import settle_partners
 from hekat.protocol.secure_sum.roster import Roster
-from hekat.protocol.secure_sum.run_keys import check_run_key, draw_run_key
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun, PartySumRun
 
@@ -42,10 +43,10 @@ def join_masked(channel: RecordedChannel, settings: SumSettings, run: PartySumRu
             cure="give the party a state folder",
         )
     keep_to_record(channel, settings, run.upload_state, run.plan)
-    digest_key, shared_key = _share_run_secrets(channel, settings, run.told_secrets)
+    secrets = share_run_secrets(channel, settings, run.told_secrets)
     next_number = run.upload_state.uploads.next_value
     channel.send(settings.aggregator, "upload-counter", UploadCounterMessage(next_number=next_number))
-    scheme = make_opening_scheme(settings, shared_key, _find_members(channel, settings, run, run.upload_state))
+    scheme = make_opening_scheme(settings, secrets.shared_key, _find_members(channel, settings, run, run.upload_state))
     channel.ledger.note("setup", scheme.describe(), "public")
     if settings.check_sum:
         channel.ledger.note("setup", CHECKS_SUMS, "public")
@@ -53,7 +54,13 @@ def join_masked(channel: RecordedChannel, settings: SumSettings, run: PartySumRu
         tell_released_groups(channel, settings, run.upload_state, run.plan)
     settle_partners(channel, settings, scheme.members, timeout_s=run.aggregator_timeout_s)
     opening = PartyOpening(
-        channel, settings, scheme, run.upload_state, run.stopwatch, aggregator_timeout_s=run.aggregator_timeout_s
+        channel,
+        settings,
+        scheme,
+        run.upload_state,
+        run.stopwatch,
+        release_key=ReleaseKey(secrets.release_key) if secrets.release_key else None,
+        aggregator_timeout_s=run.aggregator_timeout_s,
     )
     aggregation = MaskedAggregation(
         channel,
@@ -61,14 +68,14 @@ def join_masked(channel: RecordedChannel, settings: SumSettings, run: PartySumRu
         opening,
         run.upload_state.uploads,
         run.stopwatch,
-        digest_key=digest_key,
-        model_digest=b"" if run.digest_start is None else run.digest_start(digest_key),
+        digest_key=secrets.digest_key,
+        model_digest=b"" if run.digest_start is None else run.digest_start(secrets.digest_key),
         aggregator_timeout_s=run.aggregator_timeout_s,
         exactness_check=run.exactness_check,
         on_packing=run.on_packing,
         before=run.before,
     )
-    return aggregation, digest_key
+    return aggregation, secrets.digest_key
 
 
 def start_masked(
@@ -105,29 +112,3 @@ def _find_members(
         members = draw.run(run.accept_members)
         run.on_members(members)
     return members
-
-
-def tell_run_secrets(channel: RecordedChannel, settings: SumSettings) -> RunSecretsMessage:
-    """The first party draws the secrets of the run and gives them to all others: what it gave.
-
-    They are worth nothing outside the session, so that it may say them before the others have confirmed it.
-    """
-    shared_key = draw_run_key() if settings.opening == "shared" else b""
-    message = RunSecretsMessage(digest_key=draw_run_key(), shared_key=shared_key)
-    for party in settings.parties[1:]:
-        channel.send(party, "run-secrets", message)
-    return message
-
-
-def _share_run_secrets(
-    channel: RecordedChannel, settings: SumSettings, told: RunSecretsMessage | None
-) -> tuple[bytes, bytes]:
-    """(digest key, shared key) from the first party; the shared key is empty unless opening is `shared`."""
-    if channel.party != settings.leader:
-        received = channel.receive(settings.leader, "run-secrets", RunSecretsMessage)
-        return (
-            check_run_key(received.digest_key, "digest key", settings),
-            check_run_key(received.shared_key, "shared key", settings, wanted=settings.opening == "shared"),
-        )
-    message = told or tell_run_secrets(channel, settings)
-    return message.digest_key, message.shared_key

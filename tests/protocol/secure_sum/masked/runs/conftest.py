@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked import draw_members as draw
 from hekat.protocol.secure_sum.masked.messages import OpenedMessage
 from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
+from hekat.protocol.secure_sum.masked.release_key import ReleaseKey
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.wire import to_bytes
@@ -278,6 +280,25 @@ def leave_at() -> Callable[..., Hook]:
 def meddle() -> Callable[..., Callable[[RecordedChannel], Meddler]]:
     """`meddle(outgoing, incoming)` as an entry of `meddlers`."""
     return lambda outgoing=None, incoming=None: lambda channel: Meddler(channel, outgoing, incoming)
+
+
+@pytest.fixture
+def lie_in_releases(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has members of `liars` seal and sign `change(content, index)` in place of each release; `index` counts from 0."""
+
+    def begin(liars: Collection[str], change: Callable[[bytes, int], bytes]) -> None:
+        seal = ReleaseKey.seal
+        sealed: Counter[str] = Counter()
+
+        def lie(self: ReleaseKey, member: str, content: bytes) -> bytes:
+            if member in liars:
+                content = change(content, sealed[member])
+                sealed[member] += 1
+            return seal(self, member, content)
+
+        monkeypatch.setattr(ReleaseKey, "seal", lie)
+
+    return begin
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from hekat.errors import ChannelError, HekatError, StateError
 from hekat.protocol.secure_sum.masked import party as masked_party
-from hekat.protocol.secure_sum.masked.messages import ReleaseMessage, StatementMessage
+from hekat.protocol.secure_sum.masked.messages import StatementMessage
 from hekat.protocol.secure_sum.masked.opening.release_record import ReleaseRecord
 from hekat.protocol.secure_sum.masked.upload_state import RELEASES_FILE, open_upload_state, take_upload_number
 from hekat.scheme.lattice import Encryptor
@@ -71,15 +71,14 @@ def test_over_rounds_and_restarts(opening, uploads, rehearse_masked, masked_sett
 
 
 @pytest.mark.parametrize("opening", ["committee", "authority"])
-def test_over_attempts_of_one_step(opening, uploads, play, masked_settings, meddle) -> None:
+def test_over_attempts_of_one_step(opening, uploads, play, masked_settings, lie_in_releases) -> None:
     """Releases fit together nowhere in the first two: all mask anew, twice."""
 
-    def lie_twice(to, step, message):
-        lies = isinstance(message, ReleaseMessage) and "upload-2" not in step
-        return [(step, replace(message, content=b"") if lies else message)]
+    def lie_twice(content, index):
+        return content if index == 2 else b"\xff\x7f" * (len(content) // 2)
 
-    liars = {name: meddle(lie_twice) for name in (*"abcde", "notary")}
-    rehearsal, _, error = play(lambda *message: None, settings=masked_settings(5, opening), meddlers=liars)
+    lie_in_releases({*"abcde", "notary"}, lie_twice)
+    rehearsal, _, error = play(lambda *message: None, settings=masked_settings(5, opening))
     assert error is None
     assert rehearsal.records[0].party_count == 5
     uploads.check(3)

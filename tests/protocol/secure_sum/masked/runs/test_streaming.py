@@ -85,8 +85,8 @@ class Disk:
         return {
             BeginMessage: BeginMessage("round-1", 0, ["a"]),
             IncludedMessage: IncludedMessage(bytes(32), "", {}, {}, {}, {}),
-            SumBeginMessage: SumBeginMessage([]),
-            OutcomeMessage: OutcomeMessage(stands=True, again={}),
+            SumBeginMessage: SumBeginMessage({}, {}),
+            OutcomeMessage: OutcomeMessage(stands=True),
         }[message_type]
 
 
@@ -94,6 +94,7 @@ class Alone:
     """The opening of a sum of one's own update."""
 
     members = ()
+    key_fingerprint = b""
 
     def deal(self, leg, parameters):
         self._secret = generate_secret(parameters)
@@ -117,7 +118,10 @@ class Alone:
     def release(self, leg, included) -> None:
         return None
 
-    def open(self, leg, parameters, *others, again=False):
+    def check_releases(self, *others) -> None:
+        return None
+
+    def open(self, leg, parameters, *others):
         return SecretSum(parameters, self._coefficients, 1), []
 
 
@@ -207,7 +211,7 @@ class Senders:
             return MaskedBlockMessage(sender.encode() + bytes(self._parameters.form.written_bytes(count) - 1))
         if message_type is StatementMessage:
             return StatementMessage(upload_digest_of(self._digests[sender]), self._salts[sender], b"")
-        return OpenedMessage(True, [], b"")
+        return OpenedMessage(True, [])
 
     def receive_digested(self, sender: str, step: str, message_type: type, timeout_s: float | None = None):
         message = self.receive(sender, step, message_type, timeout_s)

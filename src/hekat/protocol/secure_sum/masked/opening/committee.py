@@ -45,7 +45,6 @@ from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContex
 MAX_MEMBERS = 7
 # Sums of more secrets than this could pass half the prime.
 MAX_ADDENDS = (PRIME // 2) // CBD_BOUND
-RELEASE_PURPOSE = "hekat/lattice/release/1"
 
 
 def member_count_of(party_count: int) -> int:

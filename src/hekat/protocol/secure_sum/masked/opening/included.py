@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hekat.channel.canonical import encode_fields, encode_number
+from hekat.channel.canonical import encode_fields
 from hekat.channel.statements import Statements
 from hekat.errors import ProtocolError
 from hekat.protocol.secure_sum.masked.opening.upload_context import DIGEST_BYTES, FindUnsigned, UploadContext
 
 UPLOAD_PURPOSE = "hekat/lattice/upload/1"
-NOT_OPENED_PURPOSE = "hekat/lattice/not-opened/1"
 _BLOCKS_LABEL = b"hekat/lattice/upload-blocks/1"
 _STATEMENT_LABEL = b"hekat/lattice/included/1"
 _COMMITTED_LABEL = b"hekat/lattice/included/2"
@@ -84,15 +83,6 @@ def parties_digest_of(parties: Iterable[str]) -> bytes:
 def upload_fields(context: UploadContext, upload_digest: bytes, share_digests: Sequence[bytes]) -> tuple[bytes, ...]:
     """What a party signs for UPLOAD_PURPOSE: session, number, step, set name, agreement, upload and share digests."""
     return *context.statement_fields, upload_digest, *share_digests
-
-
-def not_opened_fields(context: UploadContext, statement_digest: bytes, attempt: int) -> tuple[bytes, ...]:
-    """What a party signs for NOT_OPENED_PURPOSE where releases did not fit together: for that word alone members
-    release once more. Session, number, digest of the statement, attempts before this one.
-
-    So a word is good for one more release of one upload: it can be used neither twice nor elsewhere.
-    """
-    return *context.upload_fields, statement_digest, encode_number(attempt)
 
 
 def upload_digest_of(block_digests: Iterable[bytes]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,13 +14,11 @@ from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
     DealersMessage,
     ReleasedMessage,
-    ReleaseMessage,
     ShareKeysMessage,
     ShareMessage,
 )
-from hekat.protocol.secure_sum.masked.opening.committee import RELEASE_PURPOSE
 from hekat.protocol.secure_sum.masked.opening.field import WRONG_LENGTH, FieldArray, wipe
-from hekat.protocol.secure_sum.masked.opening.included import NOT_OPENED_PURPOSE, IncludedSet, not_opened_fields
+from hekat.protocol.secure_sum.masked.opening.included import IncludedSet
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.share_check import challenge_digest_of
 from hekat.protocol.secure_sum.masked.opening.share_keys import ShareKeys
@@ -31,6 +29,7 @@ from hekat.protocol.secure_sum.masked.opening.share_message import (
     dealing_fields,
 )
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.release_key import RELEASE_PURPOSE, ReleaseKey, release_fields
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -48,16 +47,6 @@ class _Kept:
     shares: dict[str, FieldArray] = field(default_factory=dict, repr=False)
 
 
-@dataclass
-class _Release:
-    """What a member released last, and how often it was asked to do so once more."""
-
-    leg: Leg
-    context: UploadContext
-    message: ReleaseMessage
-    asked_count: int = 0
-
-
 class Member:
     """One role's part in opening: a party of the committee, or the key authority."""
 
@@ -66,16 +55,16 @@ class Member:
         channel: RecordedChannel,
         settings: SumSettings,
         scheme: OpeningScheme,
+        release_key: ReleaseKey,
         state: UploadState,
         stopwatch: Stopwatch,
         *,
         aggregator_timeout_s: float | None = None,
     ) -> None:
+        """`release_key`: the role's own, which has the key of an upload that is released for."""
         self._channel, self._settings, self._scheme, self._state = channel, settings, scheme, state
         self._stopwatch, self._aggregator_timeout_s = stopwatch, aggregator_timeout_s
-        self._participation = participation_of(channel, settings)
-        self._own_release = b""
-        self._last_release: _Release | None = None
+        self._participation, self._release_key = participation_of(channel, settings), release_key
         self._kept: dict[int, _Kept] = {}
         self._keys: dict[str, ShareKeys] = {}
         self._keyless: dict[str, str] = {}
@@ -141,7 +130,6 @@ class Member:
         for kept in self._kept.values():
             wipe(*kept.shares.values())
         self._kept.clear()
-        self._last_release = None
 
     def close(self) -> None:
         """As `drop`, and wipe the keys of all dealers."""
@@ -150,9 +138,10 @@ class Member:
             keys.wipe()
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
-        """Note durably that this member releases for a checked set, then release, and wipe the shares.
+        """Note durably that this member releases for a checked set, then release to all parties, and wipe the shares.
 
-        Raises ProtocolError, and releases nothing, where it released for other parties in this group before.
+        The aggregator passes on what it cannot open. Raises ProtocolError, and releases nothing, where it released for
+        other parties in this group before.
         """
         kept = self._kept.pop(leg.number, None)
         if kept is None:
@@ -161,42 +150,10 @@ class Member:
         with self._stopwatch.measure("open"):
             content = self._scheme.combine({party: kept.shares[party] for party in included.parties}, kept.parameters)
         wipe(*kept.shares.values())
-        message = ReleaseMessage(statement_digest=included.digest, content=content)
-        self._last_release = _Release(leg, included.context, message)
-        self._send_release(self._last_release, leg.participants)
-        self._own_release = content
-        signature = self._channel.sign(RELEASE_PURPOSE, *included.context.upload_fields, included.digest)
-        self._channel.send(self._settings.aggregator, leg.name("released"), ReleasedMessage(included.digest, signature))
-
-    def take_own_release(self) -> bytes:
-        """What this member released last, for its own opening."""
-        return self._own_release
-
-    def release_again(self, leg: Leg, asking: Mapping[str, bytes]) -> None:
-        """Send the same bytes once more to each party of this upload that signed that it asks for them now.
-
-        A party that did not ask reads no second release: others must not have one sent to it in its name.
-        """
-        release = self._last_release
-        if release is None or release.leg.number != leg.number:
-            return
-        fields = not_opened_fields(release.context, release.message.statement_digest, release.asked_count)
-        release.asked_count += 1
-        asked = [party for party in leg.participants if party in asking and party != self._channel.party]
-        signed = [party for party in asked if self._channel.verify(party, asking[party], NOT_OPENED_PURPOSE, *fields)]
-        if unsigned := [party for party in asked if party not in signed]:
-            what = f"not released once more: {', '.join(unsigned)} signed no such request"
-            self._channel.ledger.note(leg.name("outcome"), what, "public")
-        self._send_release(release, signed)
-
-    def _send_release(self, release: _Release, parties: Iterable[str]) -> None:
-        for party in parties:
-            if party == self._channel.party:
-                continue
-            try:
-                self._channel.send(party, release.leg.name("release"), release.message)
-            except PartyLostError:
-                continue  # it needs none any more; the others do
+        sealed = self._release_key.seal(self._channel.party, content)
+        signature = self._channel.sign(RELEASE_PURPOSE, *release_fields(included, sealed))
+        released = ReleasedMessage(included.digest, sealed, signature)
+        self._channel.send(self._settings.aggregator, leg.name("released"), released)
 
     def _find_share(self, leg: Leg, dealer: str, wait: PeerWait) -> bytes:
         """What this member's share follows from. Raises ProtocolError, its `what` a reason to refuse the dealer."""

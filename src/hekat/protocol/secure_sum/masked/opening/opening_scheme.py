@@ -82,6 +82,10 @@ class OpeningScheme(Protocol):
         """What a member releases for the parties in `kept`: the sum over them."""
         ...
 
+    def release_bytes(self, degree: int) -> int:
+        """How long what a member releases is, before it is sealed."""
+        ...
+
     def open(
         self,
         context: UploadContext,

@@ -21,7 +21,7 @@ from hekat.protocol.secure_sum.masked.opening.committee import (
     read_share,
     sum_shares,
 )
-from hekat.protocol.secure_sum.masked.opening.field import FieldArray, read_elements, write_elements
+from hekat.protocol.secure_sum.masked.opening.field import ELEMENT_BYTES, FieldArray, read_elements, write_elements
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt, OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.share_check import check_values, expand_challenge
@@ -140,6 +140,9 @@ class CommitteeScheme:
     def combine(self, kept: Mapping[str, FieldArray], parameters: LatticeParameters) -> bytes:
         return write_elements(sum_shares(kept.values(), parameters.form.ring.degree))
 
+    def release_bytes(self, degree: int) -> int:
+        return ELEMENT_BYTES * degree
+
     def open(
         self,
         context: UploadContext,
@@ -212,6 +215,9 @@ class AuthorityScheme:
         secret_sum = sum_of_seeds(parameters, (seed.astype("<u2").tobytes() for seed in kept.values()))
         return secret_sum.coefficients.astype("<i4").tobytes()
 
+    def release_bytes(self, degree: int) -> int:
+        return 4 * degree
+
     def open(
         self,
         context: UploadContext,
@@ -221,9 +227,11 @@ class AuthorityScheme:
     ) -> tuple[SecretSum, list[str]]:
         degree = parameters.form.ring.degree
         data = releases.get(self._authority, b"")
-        if len(data) != 4 * degree:
+        if len(data) != self.release_bytes(degree):
             raise ProtocolError(
-                f"{self._authority} released no sum of secrets", expected=f"{4 * degree} bytes", got=f"{len(data)}"
+                f"{self._authority} released no sum of secrets",
+                expected=f"{self.release_bytes(degree)} bytes",
+                got=f"{len(data)}",
             )
         return SecretSum(parameters, np.frombuffer(data, "<i4").astype(np.int32), len(salts)), []
 
@@ -275,6 +283,9 @@ class SharedKeyScheme:
 
     def combine(self, kept: Mapping[str, FieldArray], parameters: LatticeParameters) -> bytes:
         return b""
+
+    def release_bytes(self, degree: int) -> int:
+        return 0
 
     def open(
         self,

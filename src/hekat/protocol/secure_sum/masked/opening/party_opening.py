@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from hekat.errors import (
-    AlteredSumError,
-    ChannelTimeoutError,
-    PartyLostError,
-    ProtocolError,
-    SealError,
-    WireError,
-)
+from hekat.errors import AlteredSumError, PartyLostError, ProtocolError, SealError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.altered_sum import altered_sum_error
-from hekat.protocol.secure_sum.masked.leg import MAX_RELEASES, SHARE_KEYS_STEP, Leg
+from hekat.protocol.secure_sum.masked.leg import SHARE_KEYS_STEP, Leg
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     IncludedMessage,
-    ReleaseMessage,
     ShareKeysMessage,
     ShareMessage,
     StatementMessage,
+    SumBeginMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.included import (
-    NOT_OPENED_PURPOSE,
     UPLOAD_PURPOSE,
     IncludedSet,
     IncludedUpload,
     check_included,
-    not_opened_fields,
     state_included,
     upload_fields,
 )
@@ -40,10 +31,10 @@ from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt, Openi
 from hekat.protocol.secure_sum.masked.opening.share_message import DEALING_PURPOSE, dealing_fields
 from hekat.protocol.secure_sum.masked.opening.shared import salt_digest
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.release_key import RELEASE_PURPOSE, ReleaseKey, release_statements
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.protocol.secure_sum.timeouts import Deadline, PeerWait
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
 
@@ -59,27 +50,33 @@ class PartyOpening:
         state: UploadState,
         stopwatch: Stopwatch,
         *,
+        release_key: ReleaseKey | None = None,
         aggregator_timeout_s: float | None = None,
     ) -> None:
+        """`release_key`: this party's own; None where nobody releases anything."""
         self._channel, self._settings, self._scheme, self._stopwatch = channel, settings, scheme, stopwatch
         self._aggregator_timeout_s, self._state = aggregator_timeout_s, state
-        is_member = channel.party in scheme.members
-        self._member = (
-            Member(channel, settings, scheme, state, stopwatch, aggregator_timeout_s=aggregator_timeout_s)
-            if is_member
-            else None
-        )
+        self._release_key = release_key
+        self._member: Member | None = None
+        if channel.party in scheme.members:
+            assert release_key is not None  # members release under it
+            self._member = Member(
+                channel, settings, scheme, release_key, state, stopwatch, aggregator_timeout_s=aggregator_timeout_s
+            )
         self._participation = participation_of(channel, settings)
         self._keys, self._told_keys = scheme.draw_keys(), False
         self._dealt: Dealt | None = None
         self._used: Dealt | None = None
-        self._received: dict[str, bytes] = {}
-        """What members released for the sum that is being opened, by member."""
 
     @property
     def members(self) -> tuple[str, ...]:
         """The openers of sums, in the order of their points."""
         return self._scheme.members
+
+    @property
+    def key_fingerprint(self) -> bytes:
+        """A digest of the key of releases, which all parties hold; empty where there is none."""
+        return b"" if self._release_key is None else self._release_key.fingerprint
 
     def _tell_keys(self) -> None:
         """Give each member of a committee its keys of this party's shares, once, before anything is dealt."""
@@ -133,6 +130,8 @@ class PartyOpening:
         self.drop()
         if self._keys is not None:
             self._keys.wipe()
+        if self._release_key is not None:
+            self._release_key.wipe()
         if self._member is not None:
             self._member.close()
 
@@ -181,6 +180,8 @@ class PartyOpening:
 
         Raises ProtocolError where this role released for other parties in this group before.
         """
+        if self._release_key is not None:
+            self._release_key.begin(included)
         if self._member is not None:
             self._member.release(leg, included)
         elif not self._scheme.members:
@@ -188,15 +189,19 @@ class PartyOpening:
         else:
             self._state.note_stated(self._participation.parties_in(leg.step), included)
 
-    def release_again(self, leg: Leg, asking: Mapping[str, bytes]) -> None:
-        """A member sends its release once more, to parties that signed that releases did not fit together there."""
-        if self._member is not None:
-            self._member.release_again(leg, asking)
-
-    def sign_not_opened(self, included: IncludedSet, attempt: int) -> bytes:
-        """This party's word that releases do not fit together here, after `attempt` earlier ones."""
-        fields = not_opened_fields(included.context, included.digest, attempt)
-        return self._channel.sign(NOT_OPENED_PURPOSE, *fields)
+    def check_releases(self, leg: Leg, included: IncludedSet, begin: SumBeginMessage) -> None:
+        """Raise ProtocolError unless each release is of a member, which signed it for this upload and set."""
+        stranger = next((name for name in begin.releases if name not in self._scheme.members), None)
+        if stranger is None:
+            statements = release_statements(included, begin.releases, begin.signatures)
+            stranger = self._channel.find_unsigned(RELEASE_PURPOSE, statements)
+        if stranger is not None:
+            raise ProtocolError(
+                f"the aggregator passes on a release of {leg.step} that {stranger!r:.40} did not sign",
+                expected="releases that members signed for the stated set",
+                got="another",
+                cure="ask the aggregator's operator; resume from the last checkpoint",
+            )
 
     def open(
         self,
@@ -204,47 +209,27 @@ class PartyOpening:
         parameters: LatticeParameters,
         included: IncludedSet,
         stated: IncludedMessage,
-        released: Sequence[str],
-        *,
-        again: bool = False,
+        sealed: Mapping[str, bytes],
     ) -> tuple[SecretSum, list[str]]:
         """The sum of the secrets of the included parties, and members whose release does not fit the others'.
 
-        `again`: members were asked once more. One may train its next update before it answers; of one that is lost
-        meanwhile counts what it released before. Raises ProtocolError or BoundError where it does not open.
+        `sealed`: the members' checked releases. Raises ProtocolError or BoundError where they do not open; the key of
+        this upload is gone afterwards.
         """
-        if not again:
-            self._received = {}
-        self._may_release_more_often(leg)
-        releases = self._received
+        releases: dict[str, bytes] = {}
         other: list[str] = []
-        wait = (
-            Deadline(self._aggregator_timeout_s)
-            if again
-            else PeerWait(self._aggregator_timeout_s, len(self._settings.parties))
-        )
-        for member in (member for member in self._scheme.members if member in released):
-            if member == self._channel.party and self._member is not None:
-                releases[member] = self._member.take_own_release()
-                continue
+        for member, release in sealed.items():
+            assert self._release_key is not None  # where there are members, there is one
             try:
-                release = self._channel.receive(member, leg.name("release"), ReleaseMessage, timeout_s=wait.left_s)
-            except PartyLostError:
-                continue
-            except (ChannelTimeoutError, SealError, WireError):
-                releases.pop(member, None)
+                releases[member] = self._release_key.open(member, release)
+            except SealError:
                 other.append(member)
-                continue
-            if release.statement_digest == included.digest:
-                releases[member] = release.content
-            else:
-                releases.pop(member, None)
-                other.append(member)
+        self._forget_key()
         if len(releases) < self._scheme.quorum:
             raise ProtocolError(
                 f"too few releases to open the sum of {leg.step}",
                 expected=f"{self._scheme.quorum} for the stated set",
-                got=f"{len(releases)}" + (f"; none, or another one, of {', '.join(other)}" if other else ""),
+                got=f"{len(releases)}" + (f"; none that opens, of {', '.join(other)}" if other else ""),
                 cure="abandon this upload number",
             )
         salts = {party: stated.salts.get(party, b"") for party in included.parties}
@@ -252,14 +237,9 @@ class PartyOpening:
             secret_sum, wrong = self._scheme.open(self._context(leg, parameters), parameters, releases, salts)
         return secret_sum, sorted([*other, *wrong])
 
-    def _may_release_more_often(self, leg: Leg) -> None:
-        """What members send beyond what is read here makes none of their later messages unreadable.
-
-        The aggregator says whose releases a party reads, and how often members are asked for them.
-        """
-        for member in self._scheme.members:
-            if member != self._channel.party:
-                self._channel.allow_unread(member, leg.name("release"), ReleaseMessage, MAX_RELEASES)
+    def _forget_key(self) -> None:
+        if self._release_key is not None:
+            self._release_key.forget()
 
     def refuse_sum(self, leg: Leg, why: Exception) -> AlteredSumError:
         """The error that ends the run where the sum does not open with the secrets' sum; it is noted on disk first."""

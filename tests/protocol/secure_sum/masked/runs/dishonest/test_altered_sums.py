@@ -60,7 +60,7 @@ class Search:
     def change(self, to, step, message):
         if isinstance(message, SumBlockMessage) and to == self._victim:
             return SumBlockMessage(add_levels(message.written, self._lane_count, REACH - self.guess))
-        return OutcomeMessage(stands=False, again={}) if isinstance(message, OutcomeMessage) else None
+        return OutcomeMessage(stands=False) if isinstance(message, OutcomeMessage) else None
 
     def take(self, sender, step, message):
         if isinstance(message, UploadMessage):

@@ -22,9 +22,8 @@ from hekat.protocol.secure_sum.masked.messages import (
     UploadMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.field import PRIME
-from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, IncludedSet, upload_fields
+from hekat.protocol.secure_sum.masked.opening.included import UPLOAD_PURPOSE, upload_fields
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
-from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.protocol.secure_sum.masked.opening.share_keys import KEY_BYTES
 from hekat.protocol.secure_sum.masked.opening.share_message import SALT_BYTES, share_digest
 from hekat.protocol.secure_sum.masked.opening.shared import draw_salt
@@ -335,47 +334,34 @@ def test_two_parties_that_send_the_same_upload_do_not_stop_the_others(
 # --- opening ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("always", [False, True])
-def test_a_party_that_says_falsely_that_nothing_opens_is_lost_and_costs_the_others_nothing(
-    always, rehearse_masked, meddle, expect_step, monkeypatch
+@pytest.mark.parametrize("liars", ["d", "de"])
+def test_parties_that_say_falsely_that_nothing_opens_are_given_up_and_cost_the_others_nothing(
+    liars, rehearse_masked, meddle, expect_step
 ) -> None:
-    """It has the sum, as all others have; members release for it once more, and it does not open it a second time."""
-    said: list[str] = []
-    opening: list[tuple[PartyOpening, IncludedSet]] = []
-    released = PartyOpening.release
-
-    def keep(self, leg, included):
-        if self._channel.party == "d":
-            opening[:] = [(self, included)]
-        return released(self, leg, included)
-
-    monkeypatch.setattr(PartyOpening, "release", keep)
+    """All were sent the same releases, which open at most of them."""
 
     def outgoing(to, step, message):
-        if isinstance(message, OpenedMessage) and (always or not said):
-            (mine, included) = opening[0]
-            signature = mine.sign_not_opened(included, len(said))
-            said.append(step)
-            message = OpenedMessage(False, ["a", "b", "nobody \x1b[2J"], signature)
+        if isinstance(message, OpenedMessage):
+            message = OpenedMessage(False, ["a", "b", "nobody \x1b[2J"])
         return [(step, message)]
 
-    rehearsal = rehearse_masked(meddlers={"d": meddle(outgoing)})
+    rehearsal = rehearse_masked(meddlers=dict.fromkeys(liars, meddle(outgoing)))
     expect_step(rehearsal.run(), "abcde")
-    assert rehearsal.lost_names == ["d"]
-    assert "opens here, and not at all parties" in rehearsal.reasons
+    assert rehearsal.lost_names == list(liars)
+    assert "that open at most parties do not open there" in rehearsal.reasons
     assert {state.uploads.next_value for state in rehearsal.upload_states.values()} == {1}
 
 
-@pytest.mark.parametrize("signature", [b"", bytes(64)])
-def test_a_party_that_does_not_sign_that_nothing_opens_is_given_up(signature, play) -> None:
-    def changed(to, step, message):
-        return OpenedMessage(False, [], signature) if isinstance(message, OpenedMessage) else None
+def test_where_as_many_say_that_nothing_opens_the_run_ends_and_nothing_is_masked_anew(
+    rehearse_masked, masked_settings, meddle
+) -> None:
+    def outgoing(to, step, message):
+        return [(step, OpenedMessage(False, []) if isinstance(message, OpenedMessage) else message)]
 
-    rehearsal, _, error = play(changed, role="d")
-    assert error is None
-    assert rehearsal.lost_names == ["d"]
-    assert "it did not sign that nothing opened" in rehearsal.reasons
-    assert [record.party_count for record in rehearsal.records] == [5]
+    rehearsal = rehearse_masked(masked_settings(4), meddlers=dict.fromkeys("cd", meddle(outgoing)))
+    with pytest.raises(PartyStoppedError, match=r"opens at some parties only.*none that did at c, d"):
+        rehearsal.run()
+    assert {state.uploads.next_value for state in rehearsal.upload_states.values()} == {1}
 
 
 @pytest.mark.parametrize("to", ["abcde", "b"])
@@ -410,6 +396,6 @@ def test_a_party_that_tells_no_range_is_given_up_and_not_those_that_wait_for_bou
 
 def test_a_message_of_another_kind_costs_its_sender_only(play) -> None:
     def changed(to, step, message):
-        return ReleasedMessage(bytes(32), bytes(64)) if isinstance(message, StatementMessage) else None
+        return ReleasedMessage(bytes(32), b"", bytes(64)) if isinstance(message, StatementMessage) else None
 
     left_out(play(changed, role="d"), "upload-0/statement")

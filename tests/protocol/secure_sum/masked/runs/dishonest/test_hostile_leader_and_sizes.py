@@ -23,6 +23,11 @@ ALL = tuple("abcde")
         ("committee", {"digest_key": b""}),
         ("committee", {"digest_key": bytes(31)}),
         ("committee", {"shared_key": bytes(32)}),
+        ("committee", {"release_key": b""}),
+        ("committee", {"release_key": bytes(31)}),
+        ("authority", {"release_key": bytes(16)}),
+        ("authority", {"shared_key": bytes(32)}),
+        ("shared", {"release_key": bytes(32)}),
         ("shared", {"shared_key": b""}),
         ("shared", {"shared_key": bytes(16)}),
     ],
@@ -34,6 +39,31 @@ def test_parties_refuse_keys_that_the_aggregator_could_guess(opening, changes, p
     rehearsal, _, error = play(changed, role="a", settings=masked_settings(5, opening))
     assert isinstance(error.__cause__, KeyRefusedError)
     assert "a sent no" in str(error)
+    assert rehearsal.records == []
+
+
+def test_a_party_with_another_key_of_releases_than_most_is_given_up_before_anything_is_opened(play) -> None:
+    def changed(to, step, message):
+        if isinstance(message, RunSecretsMessage) and to == "d":
+            return replace(message, release_key=bytes(range(32)))
+        return None
+
+    rehearsal, _, error = play(changed, role="a")
+    assert error is None
+    assert rehearsal.lost_names == ["d"]
+    assert "or with another model, bounds or counters than most" in rehearsal.reasons
+    assert [record.party_count for record in rehearsal.records] == [4]
+
+
+@pytest.mark.parametrize("key", ["digest_key", "shared_key"])
+def test_an_authority_takes_no_other_secret_of_the_parties(key, play, masked_settings) -> None:
+    def changed(to, step, message):
+        told = isinstance(message, RunSecretsMessage) and to == "notary"
+        return replace(message, **{key: bytes(range(32))}) if told else None
+
+    rehearsal, _, error = play(changed, role="a", settings=masked_settings(5, "authority"))
+    assert isinstance(error.__cause__, KeyRefusedError)
+    assert error.party == "notary"
     assert rehearsal.records == []
 
 
