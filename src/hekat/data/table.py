@@ -47,6 +47,8 @@ class Table:
         open_fills: Columns whose empty cells the rows of all parties fill.
         settled: Descriptions of columns whose categories were found in this table.
         open_categories: What the table is encoded from again, once all parties found categories together.
+        indicators: Columns of features that the job's description of columns makes of categories and of empty cells:
+            0 or 1 in every row, whatever the table holds.
 
     Raises:
         InputError: Something is no number, sizes do not agree, or ids repeat.
@@ -69,6 +71,7 @@ class Table:
     open_fills: tuple[OpenFill, ...] = ()
     settled: tuple[ColumnSpec, ...] = ()
     open_categories: OpenCategories | None = None
+    indicators: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", checked_features(self.features, self.name))
@@ -133,6 +136,16 @@ class Table:
         labels = "no labels" if self.labels is None else f"labels of {self.labels.dtype}"
         sparse = "" if is_dense(self.features) else " (sparse)"
         return f"Table({self.name!r}, {len(self):,} rows, {self.features.shape[1]} columns{sparse}, {labels})"
+
+    @property
+    def indicator_places(self) -> tuple[int, ...]:
+        """The column numbers of `indicators`.
+
+        Returns:
+            Numbers from 0 on, in the order of the columns.
+        """
+        known = set(self.indicators)
+        return tuple(number for number, name in enumerate(self.feature_names) if name in known)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Table:
         """The table of some of the rows.

@@ -195,3 +195,23 @@ def test_columns_are_arranged_by_name() -> None:
     assert schema_digest(arranged) == schema_digest(first) != schema_digest(second)
     assert arrange_columns(first, ("a", "b")) is first
     assert arrange_columns(first, ("a", "c")) is first, "other names are for check_same_schema to refuse"
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("row", ["7,a,1,3,no", "7,q,,,yes"], ids=["full", "gaps"])
+def test_columns_that_are_0_or_1_by_the_job_are_known_whatever_the_table_holds(row, sparse, tmp_path: Path) -> None:
+    specs = ColumnSpecs(
+        (
+            ColumnSpec("job", categories=("a", "b"), other=True, missing="category"),
+            ColumnSpec("grade", categories=("1", "2"), fill="most_frequent"),
+            ColumnSpec("lab_*", fill="median", missing="indicator"),
+        )
+    )
+    table = load_csv(
+        write(tmp_path, f"flag,job,grade,lab_iron,y\n1,b,2,0,no\n{row}\n"), label="y", columns=specs, sparse=sparse
+    )
+    known = ("job=a", "job=b", "job=other", "job=missing", "grade=1", "grade=2", "lab_iron=missing")
+    assert table.indicators == known
+    assert set(table.feature_names) - set(known) == {"flag", "lab_iron"}, "0 and 1 as numbers are numbers"
+    turned = arrange_columns(table, table.feature_names[::-1]).take(np.array([1]))
+    assert [turned.feature_names[place] for place in turned.indicator_places] == list(known[::-1])

@@ -57,6 +57,7 @@ def test_a_table_is_encoded_again_as_if_the_categories_had_been_listed(tmp_path:
     assert again.rows_digest == plain.rows_digest is not None
     assert again.labels.tolist() == plain.labels.tolist()
     assert again.notes == plain.notes
+    assert again.indicators == plain.indicators == again.feature_names[1:]
     assert again.open_categories is None
     features = [one.features if is_dense(one.features) else one.features.toarray() for one in (again, plain)]
     np.testing.assert_array_equal(*features)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.data.columns.findings import ColumnFinding, ColumnsRefusedError
 from hekat.data.columns.found import (
@@ -97,6 +98,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         digest,
         tuple(encoded.open_fills),
         tuple(encoded.settled),
+        indicators=tuple(encoded.indicators),
     )
 
 
@@ -151,15 +153,21 @@ class _Encoded:
     findings: list[ColumnFinding] = field(default_factory=list)
     open_fills: list[OpenFill] = field(default_factory=list)
     settled: list[ColumnSpec] = field(default_factory=list)
+    indicators: list[str] = field(default_factory=list)
 
     def add_numbers(self, name: str, values: FloatArray) -> None:
         self.numbers.append((len(self.names), values))
         self.names.append(name)
 
+    def add_indicator(self, name: str, is_one: npt.NDArray[np.bool_]) -> None:
+        self.indicators.append(name)
+        self.add_numbers(name, is_one.astype(np.float64))
+
     def add_categories(self, names: Sequence[str], codes: IntArray, filled: int) -> None:
         """`filled` of the columns are those that a fill may choose among."""
         self.categories.append((len(self.names), filled, codes))
         self.names.extend(names)
+        self.indicators.extend(names)
 
     def to_dense(self, name: str) -> Features:
         if self.categories:  # one-hot columns can be many more than the file has
@@ -233,7 +241,7 @@ def _encode_numbers(encoded: _Encoded, raw: RawTable, name: str, column: FloatAr
         )
     encoded.add_numbers(name, column)
     if spec is not None and spec.missing == "indicator":
-        encoded.add_numbers(f"{name}={MISSING}", is_empty.astype(np.float64))
+        encoded.add_indicator(f"{name}={MISSING}", is_empty)
 
 
 def _numbers_in(column: RawColumn, marks: frozenset[str], decimal: str) -> RawColumn:

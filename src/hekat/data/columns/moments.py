@@ -28,6 +28,11 @@ def mean_squares(features: Features) -> FloatArray:
     return np.asarray(_column_sums(features, features.data**2) / features.shape[0])
 
 
+def column_sums(features: Features) -> FloatArray:
+    """The sum of each column over all rows, shape (columns,); exact for columns of 0 and 1."""
+    return np.asarray(features.sum(axis=0) if is_dense(features) else _column_sums(features, features.data))
+
+
 def column_means(features: Features, unit: FloatArray) -> FloatArray:
     """The mean of each column over all rows, in its unit."""
     if is_dense(features):

@@ -157,7 +157,7 @@ def test_sparse_rows_are_not_centred_by_a_standardiser_of_dense_ones() -> None:
 
 def test_alone_finds_the_moments_of_its_own_rows() -> None:
     features = make_columns(np.random.default_rng(3), 40)
-    found = fit_standardiser(Alone(), features, weight_max=100)
+    found, _ = fit_standardiser(Alone(), features, weight_max=100)
     assert np.allclose(found.mean, features.mean(axis=0), rtol=1e-12, atol=1e-18)
     assert np.allclose(found.spread[:4], features.std(axis=0)[:4], rtol=1e-9)
 
@@ -253,7 +253,7 @@ def test_labels_are_one_column_more_that_is_centred_even_beside_sparse_rows(is_s
     features, labels = rng.normal(4.0, 2.0, size=(80, 2)), rng.normal(150.0, 77.0, size=80)
     rows = sparse.csr_array(features) if is_sparse else features
     told: list[ColumnFindings] = []
-    found = fit_standardiser(Alone(), rows, 128, labels=labels, on_columns=told.append)
+    found, _ = fit_standardiser(Alone(), rows, 128, labels=labels, on_columns=told.append)
     assert found.label is not None
     assert (found.label.mean, found.label.spread) == pytest.approx((labels.mean(), labels.std()), rel=1e-6)
     np.testing.assert_allclose(found.spread, features.std(axis=0), rtol=1e-6)
@@ -265,7 +265,7 @@ def test_labels_are_one_column_more_that_is_centred_even_beside_sparse_rows(is_s
 def test_the_column_of_labels_is_never_named_among_the_columns() -> None:
     labels = np.full(80, 5.0)
     told: list[ColumnFindings] = []
-    found = fit_standardiser(Alone(), np.ones((80, 1)), 128, labels=labels, on_columns=told.append)
+    found, _ = fit_standardiser(Alone(), np.ones((80, 1)), 128, labels=labels, on_columns=told.append)
     assert told == [ColumnFindings(constant=(0,))]
     assert found.label is not None
     assert found.label.spread == 1.0

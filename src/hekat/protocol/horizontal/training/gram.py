@@ -8,10 +8,16 @@ tell that party's own. Parties learn the sum: means of products of every two col
 It is summed only where it is an aggregate: where its numbers are at most a tenth of the numbers in all rows together.
 Two parties learn each other's matrix, so there each one's rows must be enough. Otherwise, and beyond MAX_COLUMNS
 columns, training does without.
+
+How large its numbers can be follows from what standardised the columns: over all rows the mean square is 1, so that no
+party's own sum of squares is above all rows, and by Cauchy and Schwarz no sum of products either. Without standardising
+parties count by powers of two how large each column is; of columns that are 0 or 1 by the job they sum the ones, which
+does not tell how many parties have any.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +27,14 @@ from hekat.codec.counters import HIDING_BITS
 from hekat.data import Features, is_dense
 from hekat.data.columns.moments import mean_squares
 from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
-from hekat.protocol.horizontal.training.standardise import FLAG_AND_COUNT_BITS, exponent_flags, largest_power
+from hekat.protocol.horizontal.training.standardise import (
+    FLAG_AND_COUNT_BITS,
+    Reach,
+    counters_of_ones,
+    exponent_flags,
+    largest_power,
+    shares_of_ones,
+)
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, SumRequest, sum_counters
 from hekat.protocol.secure_sum.update_codec import check_total
 
@@ -34,6 +47,9 @@ MAX_COLUMNS = 512
 NUMBERS_BEHIND_ONE = 10
 # Eigenvalues below so many units of the last place, for each column, are rounding.
 ROUNDING_UNITS = 8
+# What a column's mean square may be above the square of its unit: so columns whose mean square is 1 but for what sums
+# rounded have the unit 1 and not 2.
+ROOM = 2.0**-8
 
 
 @dataclass(frozen=True)
@@ -97,15 +113,19 @@ def sum_curvature(
     weight_max: int,
     party_count: int,
     value_bits: int,
+    indicators: Sequence[int] = (),
+    reach: Reach | None = None,
 ) -> Curvature:
     """Agree with all parties on the Curvature; `factor` None: the model's loss has no such bound.
 
+    `reach` is of the standardised `features`; None: they are as they were, and 0 or 1 in the columns `indicators`.
+
     The matrix travels in numbers of `value_bits`, and of HIDING_BITS at least, so that the digits of rows hide.
 
-    1. how many parties have each power of two as the root of a column's mean square; all rows; of two parties whether
-       each has enough (counters);
-    2. the weighted mean of the Gram matrices in units of the largest of those powers: by Cauchy and Schwarz none of
-       their numbers is then above 1, and none of those that are quantised above all rows in units of weight_max.
+    1. all rows; of two parties whether each has enough; of features as they were also how many parties have each power
+       of two as the root of a column's mean square, or the ones of an indicator (counters);
+    2. the weighted mean of the Gram matrices in units that no column's root of the mean square over all rows passes,
+       but for ROOM, so that no number is quantised above all rows in units of weight_max.
     """
     value_bits = max(value_bits, HIDING_BITS)
     row_count, column_count = features.shape
@@ -113,22 +133,30 @@ def sum_curvature(
     counters = [Counter("rows", row_count, maximum=weight_max)]
     lacks = party_count == 2 and not is_aggregate(row_count, column_count)
     counters.append(Counter("lacks-rows", int(lacks), maximum=1))
+    ones = np.array(indicators, dtype=np.int64)
+    numbers = np.delete(np.arange(column_count), ones)
     exponents = range(LEAST_EXPONENT, MOST_EXPONENT + 1)
-    if may:
+    if may and reach is None:
         own = np.clip(exponents_of(np.sqrt(mean_squares(features))), LEAST_EXPONENT, MOST_EXPONENT)
-        counters += exponent_flags(own, exponents)
+        counters += exponent_flags(own[numbers], exponents, numbers)
+        counters += counters_of_ones(features, ones, weight_max)
     sums = sum_counters(aggregation, RANGES_STEP, counters, value_bits=FLAG_AND_COUNT_BITS)
     check_total("the sum of row counts", sums["rows"], 1, party_count * weight_max)
     if not may or factor is None:
         aggregation.weighted_mean(SumRequest(GRAM_STEP, weight=row_count, value_bits=value_bits))
         return Curvature(sums["rows"])
-    unit = largest_power(sums, column_count, exponents)
-    unit = np.concatenate([[1.0], np.where(unit > 2.0**LEAST_EXPONENT, unit, 1.0)])  # 1: a column of zeros
+    if reach is None:
+        squares = np.zeros(column_count)
+        squares[numbers] = largest_power(sums, exponents, numbers) ** 2
+        squares[ones] = shares_of_ones(sums, ones, sums["rows"])
+        reach = Reach(sums["rows"], np.where(squares > 4.0**LEAST_EXPONENT, squares, 1.0))  # 1: a column of zeros
+    unit = np.concatenate([[1.0], reach.units(ROOM)])
     gram = np.zeros((column_count + 1, column_count + 1))
     tensors: dict[str, FloatArray] = {}
     if is_aggregate(sums["rows"], column_count) and not sums["lacks-rows"]:
         tensors["gram"] = triangle_of(features, unit)
-    share = min(1.0, sums["rows"] / weight_max)
+    # A party that has left since columns were standardised may have had most rows.
+    share = (1.0 + ROOM) * reach.row_count / weight_max
     request = SumRequest(GRAM_STEP, tensors, dict.fromkeys(tensors, share), row_count, value_bits=value_bits)
     mean = aggregation.weighted_mean(request).mean
     if tensors:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hekat.data import Features, Table
+from hekat.data import Table
 from hekat.data.columns.fill_in import fill_in
 from hekat.data.columns.found import Vocabulary
 from hekat.errors import InputError
@@ -27,10 +27,9 @@ from hekat.protocol.horizontal.training.clipping import (
 )
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
 from hekat.protocol.horizontal.training.fills import agree_on_fills
-from hekat.protocol.horizontal.training.gram import sum_curvature
 from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, has_settled, penalty_of
 from hekat.protocol.horizontal.training.local_training import local_update
-from hekat.protocol.horizontal.training.make_step import curvature_factor, make_step
+from hekat.protocol.horizontal.training.make_step import first_search, make_step
 from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
 from hekat.protocol.horizontal.training.standardise import (
     MOMENT_BITS,
@@ -238,22 +237,25 @@ class _Trainer:
         self._trail = ModelTrail(run.digest_key)
 
     def _first_state(self, table: Table) -> TrainingState:
-        column_count = table.features.shape[1]
+        zeros, reach = np.zeros(table.features.shape[1]), None
         fill = agree_on_fills(self._aggregation, table, self._settings.fills, self._settings.weight_max)
-        standardiser = Standardiser(np.zeros(column_count), np.ones(column_count), fill)
+        standardiser = Standardiser(zeros, zeros + 1.0, fill)
         if self._settings.training.standardise:
-            features = fill_in(table.features, fill)
-            fitted = fit_standardiser(
+            fitted, reach = fit_standardiser(
                 self._aggregation,
-                features,
+                fill_in(table.features, fill),
                 self._settings.weight_max,
+                indicators=table.indicator_places,
                 labels=table.labels if self._settings.standardises_labels else None,
                 on_columns=self._run.on_columns,
             )
             standardiser = replace(fitted, fill=fill)
         parameters = self._model.init(self._settings.model.seed)
         if isinstance(self._step, LineSearchStep):
-            first = self._first_search(self._step, standardiser.apply(table.features))
+            features = standardiser.apply(table.features)
+            first = first_search(
+                self._step, self._aggregation, features, self._settings, indicators=table.indicator_places, reach=reach
+            )
         else:
             first = self._step.init_state(parameters)
         state = TrainingState(parameters, first, standardiser, vocabulary=self._run.vocabulary)
@@ -262,20 +264,6 @@ class _Trainer:
             state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows], value_bits=MOMENT_BITS)["rows"]
             state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
         return state
-
-    def _first_search(self, step: LineSearchStep, features: Features) -> OptimiserState:
-        """The state of a line search, from one encrypted sum over the rows."""
-        settings = self._settings
-        curvature = sum_curvature(
-            self._aggregation,
-            features,
-            factor=curvature_factor(settings),
-            weight_max=settings.weight_max,
-            party_count=len(settings.parties),
-            value_bits=settings.codec.value_bits,
-        )
-        penalty = settings.penalty_by_rows / curvature.row_count
-        return step.init_state(curvature, penalty=penalty, own_penalty=settings.model.own_l2)
 
     def play_rounds(self) -> None:
         """Rounds up to the last one or to the stop rule."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from hekat.data import Features
 from hekat.model import Model, OptimiserState
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.gram import empty_curvature, has_gram
+from hekat.protocol.horizontal.training.gram import empty_curvature, has_gram, sum_curvature
 from hekat.protocol.horizontal.training.line_search import LineSearchStep
 from hekat.protocol.horizontal.training.server_step import ServerStep
+from hekat.protocol.horizontal.training.standardise import Reach
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
+from hekat.protocol.secure_sum.aggregation import Aggregation
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 
@@ -28,6 +33,30 @@ def curvature_factor(settings: HorizontalSettings) -> float | None:
     if settings.classes is None:
         return 1.0
     return 0.25 if len(settings.classes) == 2 else 0.5
+
+
+def first_search(
+    step: LineSearchStep,
+    aggregation: Aggregation,
+    features: Features,
+    settings: HorizontalSettings,
+    *,
+    indicators: Sequence[int],
+    reach: Reach | None,
+) -> OptimiserState:
+    """The state that a line search begins with, from one encrypted sum over the rows; the rest as `sum_curvature`."""
+    curvature = sum_curvature(
+        aggregation,
+        features,
+        factor=curvature_factor(settings),
+        weight_max=settings.weight_max,
+        party_count=len(settings.parties),
+        value_bits=settings.codec.value_bits,
+        indicators=indicators,
+        reach=reach,
+    )
+    penalty = settings.penalty_by_rows / curvature.row_count
+    return step.init_state(curvature, penalty=penalty, own_penalty=settings.model.own_l2)
 
 
 def state_like(

@@ -5,12 +5,16 @@ used: subtracting a mean would leave no zeros, so sparse rows are scaled and not
 
 Labels of a network that predicts numbers are one column more of the same sums: its first weights suit labels of mean 0
 and spread 1.
+
+Columns that are 0 or 1 by the job's description of them, as its categories are, have a known range. Of these the number
+of ones over all rows is summed, which gives both moments exactly, and nothing by which parties could be counted that
+have a category: neither yes-or-no counters nor means, whose rounding is off by up to one unit for each such party.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +24,13 @@ from hekat.codec.clip import FloatArray
 from hekat.codec.counters import HIDING_BITS, IntArray
 from hekat.data import Features, is_dense
 from hekat.data.columns.fill_in import fill_in
-from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
+from hekat.data.columns.moments import (
+    column_means,
+    column_sums,
+    deviation_moments,
+    largest_deviations,
+    largest_magnitudes,
+)
 from hekat.errors import InputError
 from hekat.model import Model
 from hekat.model.network import DenseModel
@@ -129,6 +139,19 @@ class ColumnFindings:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """How far standardised values go: over all `row_count` rows no column's mean square is above `mean_square`, shape
+    (columns,), whatever sums rounded. So no party's sum of squares is above row_count * mean_square."""
+
+    row_count: int
+    mean_square: FloatArray = field(repr=False)
+
+    def units(self, room: float) -> FloatArray:
+        """For each column the least power of two whose square, and the part `room` of it, is no less."""
+        return np.ldexp(1.0, exponents_of(np.sqrt(self.mean_square / (1.0 + room))))
+
+
+@dataclass(frozen=True)
 class _Ranges:
     """What the first sum tells: each column's largest power of two, and how many rows and parties there are."""
 
@@ -142,15 +165,18 @@ def fit_standardiser(
     features: Features,
     weight_max: int,
     *,
+    indicators: Sequence[int] = (),
     labels: FloatArray | None = None,
     on_columns: Callable[[ColumnFindings], None] = lambda found: None,
-) -> Standardiser:
+) -> tuple[Standardiser, Reach]:
     """Agree on a Standardiser with all parties; `on_columns` gets what the same sums tell of columns.
 
-    `labels`, shape (rows,), are the last column of each sum where the model learns standardised ones.
+    `indicators` are the numbers of columns that are 0 or 1 at every party, as the job has it; they are in the second
+    sum alone. `labels`, shape (rows,), are the last column of each sum where the model learns standardised ones.
 
     1. how many parties have each power of two as their largest magnitude of a column, and all rows (counters);
-    2. the weighted mean of each column, scaled to [-1, 1] by the largest of those powers;
+    2. the weighted mean of each column, scaled to [-1, 1] by the largest of those powers; of indicators the number of
+       ones (counters);
     3. how many parties have each power of two as their largest deviation from that mean (counters);
     4. the weighted means of deviations and of their squares, scaled to [-1, 1] by the largest of those: so the spread
        is as exact beside a large mean as beside none, and the mean is refined.
@@ -158,41 +184,77 @@ def fit_standardiser(
     Parties learn the four sums; the aggregator learns nothing. Raises InputError for a column beyond 2^40.
     """
     row_count, column_count = features.shape
-    blocks = [features] if labels is None else [features, labels[:, np.newaxis]]
-    ranges = _agree_on_ranges(aggregation, blocks, weight_max)
+    ones = np.array(indicators, dtype=np.int64)
+    numbers = np.delete(np.arange(column_count), ones)
+    blocks = [features[:, numbers] if ones.size else features]
+    if labels is not None:
+        numbers, blocks = np.append(numbers, column_count), [*blocks, labels[:, np.newaxis]]
+    ranges = _agree_on_ranges(aggregation, blocks, numbers, column_count, weight_max)
     # No party has more rows than all together, so precision does not depend on a generous weight_max.
     share = min(1.0, ranges.row_count / weight_max)
-    means = SumRequest(
-        "standardise/mean",
-        {"mean": _of_all(column_means, blocks, ranges.scale)},
-        {"mean": share},
-        row_count,
-        value_bits=MOMENT_BITS,
-    )
-    rough = aggregation.weighted_mean(means).mean["mean"]
-    rough = rough * ranges.scale
-    deviation_scale = _agree_on_deviations(aggregation, _of_all(largest_deviations, blocks, rough, ranges.scale))
+    means = {"mean": _of_all(column_means, blocks, ranges.scale)}
+    counters = counters_of_ones(features, ones, weight_max)
+    summed = _sum_moments(aggregation, "standardise/mean", means, share, row_count, counters)
+    rough = summed.mean["mean"] * ranges.scale
+    parts = shares_of_ones(summed.counters, ones, summed.weight_sum)
+    deviations = _of_all(largest_deviations, blocks, rough, ranges.scale)
+    deviation_scale = _agree_on_deviations(aggregation, deviations, numbers)
     unit = deviation_scale * ranges.scale
     offset, square = _of_all(deviation_moments, blocks, rough, unit)
-    deviations = SumRequest(
-        "standardise/variance",
-        {"offset": offset, "square": square},
-        {"offset": share, "square": share},
-        row_count,
-        value_bits=MOMENT_BITS,
-    )
-    summed = aggregation.weighted_mean(deviations)
+    squares = {"offset": offset, "square": square}
+    summed = _sum_moments(aggregation, "standardise/variance", squares, share, row_count)
     moments = summed.mean
     variance = moments["square"] - moments["offset"] ** 2
-    spread = _spread_of(variance, deviation_scale, ranges) * unit
-    constant = np.flatnonzero(spread[:column_count] == 0)
+    spread = _spread_of(variance, deviation_scale, ranges)
     dominated = _find_dominated(variance, spread, ranges) if is_dense(features) else ()
     apart = _find_apart((offset, square), row_count, summed, ranges) if is_dense(features) else ()
-    on_columns(ColumnFindings(tuple(constant.tolist()), *(_below(column_count, found) for found in (dominated, apart))))
-    mean, spread = rough + moments["offset"] * unit, np.where(spread == 0, 1.0, spread)
+    rounding = _resolution_of(ranges)
+    # From here on all columns, and after them the labels.
+    order = np.argsort([*numbers, *ones])
+    mean = np.concatenate([rough + moments["offset"] * unit, parts])[order]
+    spread = np.concatenate([spread * unit, np.sqrt(parts * (1.0 - parts))])[order]
+    most = np.concatenate([(np.maximum(variance, 0.0) + rounding) * unit**2, parts * (1.0 - parts)])[order]
+    constant = np.flatnonzero(spread[:column_count] == 0)
+    named = [tuple(c for c in numbers[list(found)].tolist() if c < column_count) for found in (dominated, apart)]
+    on_columns(ColumnFindings(tuple(constant.tolist()), *named))
+    spread = np.where(spread == 0, 1.0, spread)
     label = None if labels is None else LabelUnit(float(mean[-1]), float(spread[-1]))
-    mean = mean[:column_count] if is_dense(features) else np.zeros(column_count)
-    return Standardiser(mean, spread[:column_count], label=label)
+    mean, spread, most = mean[:column_count], spread[:column_count], most[:column_count]
+    if not is_dense(features):
+        # Values are not centred, so their squares are around 0.
+        unsure = np.concatenate([rounding * unit, np.zeros(ones.size)])[order][:column_count]
+        most, mean = most + (np.abs(mean) + unsure) ** 2, np.zeros(column_count)
+    # Of constant columns the bound is of what is left by rounding: there is nothing to look at closely.
+    return Standardiser(mean, spread, label=label), Reach(ranges.row_count, np.maximum(most / spread**2, 1.0))
+
+
+def _sum_moments(
+    aggregation: Aggregation,
+    step: str,
+    moments: dict[str, FloatArray],
+    share: float,
+    row_count: int,
+    counters: Sequence[Counter] = (),
+) -> Aggregate:
+    # A table of indicators alone has no moments, and a sum no tensor without values.
+    tensors = {name: values for name, values in moments.items() if values.size}
+    bounds = dict.fromkeys(tensors, share)
+    summed = aggregation.weighted_mean(SumRequest(step, tensors, bounds, row_count, counters, value_bits=MOMENT_BITS))
+    return replace(summed, mean={**moments, **summed.mean})
+
+
+def counters_of_ones(features: Features, columns: IntArray, weight_max: int) -> list[Counter]:
+    """How many rows are 1 in each of these columns, which are 0 or 1 at every party."""
+    counts = column_sums(features[:, columns]).tolist() if columns.size else []
+    return [Counter(f"{c}/ones", int(count), weight_max) for c, count in zip(columns.tolist(), counts, strict=True)]
+
+
+def shares_of_ones(sums: dict[str, int], columns: IntArray, row_count: int) -> FloatArray:
+    """The part of all rows that is 1 in each of these columns, from sums of `counters_of_ones`. Raises BoundError."""
+    counts = [sums[f"{column}/ones"] for column in columns.tolist()]
+    for count in counts:
+        check_total("a number of rows of one category", count, 0, row_count)
+    return np.array(counts, dtype=np.float64) / row_count
 
 
 def _of_all(of_columns: Callable[..., Any], blocks: Sequence[Features], *by_column: FloatArray) -> FloatArray:
@@ -202,14 +264,14 @@ def _of_all(of_columns: Callable[..., Any], blocks: Sequence[Features], *by_colu
     return np.concatenate([of_columns(*part) for part in parts], axis=-1)
 
 
-def _below(column_count: int, columns: tuple[int, ...]) -> tuple[int, ...]:
-    """The columns without the labels, which have no name among them."""
-    return tuple(column for column in columns if column < column_count)
+def _resolution_of(ranges: _Ranges) -> float:
+    """How far a variance can be off by rounding, in units of the squared deviation scale."""
+    return max(LEAST_VARIANCE, LEAST_VARIANCE_PER_PARTY * ranges.party_count)
 
 
 def _spread_of(variance: FloatArray, deviation_scale: FloatArray, ranges: _Ranges) -> FloatArray:
     """Spreads in units of the deviation scale; 0 for a constant column."""
-    resolution = max(LEAST_VARIANCE, LEAST_VARIANCE_PER_PARTY * ranges.party_count)
+    resolution = _resolution_of(ranges)
     unresolved = variance < resolution
     constant = unresolved & (deviation_scale <= MEAN_RESOLUTION_PER_PARTY * ranges.party_count)
     # A few rows far out among very many: one of them alone, at half the deviation scale or more, makes this variance.
@@ -250,12 +312,15 @@ def _find_apart(
     return tuple(np.flatnonzero(is_apart & (ranges.scale > 1.0)).tolist())
 
 
-def _agree_on_ranges(aggregation: Aggregation, blocks: Sequence[Features], weight_max: int) -> _Ranges:
+def _agree_on_ranges(
+    aggregation: Aggregation, blocks: Sequence[Features], numbers: IntArray, column_count: int, weight_max: int
+) -> _Ranges:
+    """`numbers` name the blocks' columns among all `column_count`; the labels have the number `column_count`."""
     largest = np.maximum(exponents_of(_of_all(largest_magnitudes, blocks)), LEAST_EXPONENT)
-    too_large = np.flatnonzero(largest > MOST_EXPONENT)
+    too_large = numbers[largest > MOST_EXPONENT]
     if too_large.size:
         number = int(too_large[0]) + 1
-        what = f"column {number} has values" if number <= blocks[0].shape[1] else "there are labels"
+        what = f"column {number} has values" if number <= column_count else "there are labels"
         raise InputError(
             f"{what} too large to standardise",
             expected=f"magnitudes up to 2^{MOST_EXPONENT}",
@@ -264,33 +329,37 @@ def _agree_on_ranges(aggregation: Aggregation, blocks: Sequence[Features], weigh
         )
     exponents = range(LEAST_EXPONENT, MOST_EXPONENT + 1)
     counters = [
-        *exponent_flags(largest, exponents),
+        *exponent_flags(largest, exponents, numbers),
         Counter("rows", blocks[0].shape[0], maximum=weight_max),
     ]
-    sums = sum_counters(aggregation, "standardise/scale", counters, value_bits=FLAG_AND_COUNT_BITS)
-    party_count = sum(sums[f"0/{exponent}"] for exponent in exponents)
+    summed = aggregation.weighted_mean(
+        SumRequest("standardise/scale", counters=counters, value_bits=FLAG_AND_COUNT_BITS)
+    )
+    sums, party_count = summed.counters, summed.party_count
     check_total("the sum of row counts", sums["rows"], max(1, party_count), party_count * weight_max)
-    return _Ranges(largest_power(sums, largest.size, exponents), sums["rows"], party_count)
+    return _Ranges(largest_power(sums, exponents, numbers), sums["rows"], party_count)
 
 
-def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray) -> FloatArray:
+def _agree_on_deviations(aggregation: Aggregation, deviations: FloatArray, numbers: IntArray) -> FloatArray:
     """The least power of two that no party's largest deviation passes, by column; at least 2^LEAST_DEVIATION."""
     exponents = range(LEAST_DEVIATION, MOST_DEVIATION + 1)
     largest = np.clip(exponents_of(deviations), LEAST_DEVIATION, MOST_DEVIATION)
-    sums = sum_counters(aggregation, "standardise/deviation", exponent_flags(largest, exponents), value_bits=FLAG_BITS)
-    return largest_power(sums, deviations.size, exponents)
+    flags = exponent_flags(largest, exponents, numbers)
+    return largest_power(
+        sum_counters(aggregation, "standardise/deviation", flags, value_bits=FLAG_BITS), exponents, numbers
+    )
 
 
-def exponent_flags(largest: IntArray, exponents: range) -> list[Counter]:
-    """For each column and each exponent a counter that is 1 where the exponent is the column's."""
+def exponent_flags(largest: IntArray, exponents: range, numbers: IntArray) -> list[Counter]:
+    """For each column and each exponent a counter that is 1 where the exponent is the column's; `numbers` name them."""
     return [
-        Counter(f"{column}/{exponent}", int(largest[column] == exponent), maximum=1)
-        for column in range(largest.size)
+        Counter(f"{column}/{exponent}", int(own == exponent), maximum=1)
+        for column, own in zip(numbers.tolist(), largest.tolist(), strict=True)
         for exponent in exponents
     ]
 
 
-def largest_power(sums: dict[str, int], column_count: int, exponents: range) -> FloatArray:
-    """For each column two to the largest exponent that any party counted."""
-    top = [max(e for e in exponents if sums[f"{column}/{e}"] > 0) for column in range(column_count)]
+def largest_power(sums: dict[str, int], exponents: range, numbers: IntArray) -> FloatArray:
+    """For each of the columns two to the largest exponent that any party counted."""
+    top = [max(e for e in exponents if sums[f"{column}/{e}"] > 0) for column in numbers.tolist()]
     return np.ldexp(1.0, np.array(top, dtype=np.int64))
