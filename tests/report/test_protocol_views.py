@@ -156,6 +156,19 @@ def test_a_vertical_verdict_names_who_what_and_how_good(arbiter: Summary, shared
     assert "with weights that stay in shares" in verdict(shared)
 
 
+def test_rows_that_were_held_out_are_no_training_rows(shared: Summary) -> None:
+    """Classes are counted among the rows that were trained on, and texts say how many of the common rows these are."""
+    shared["intersection"]["common"], shared["test_rows"] = 2_380, 476
+    shared["settings"]["hold_out"] = 0.2
+    table = next(table for table in terminal_tables(shared) if table.title == "Parties, their rows and columns")
+    assert any(heading.startswith("training rows: ") for heading in table.columns)
+    assert "2,380 rows are common to all" in table.note
+    assert table.note.endswith("1,904 were trained on, 476 held out to measure on.")
+    assert "on 1,904 of 2,380 common rows, with" in verdict(shared)
+    shared["settings"]["hold_out"] = 0.0
+    assert "on 2,380 common rows, with" in verdict(shared)
+
+
 def test_the_run_that_training_started_from_is_told(arbiter: Summary, run_folder: Callable[[Any], Path]) -> None:
     assert "began with the weights" not in render_page(arbiter)
     arbiter["started_from"] = HOSTILE

@@ -27,6 +27,7 @@ from hekat.report.vertical_linear.findings import (
     verdict,
 )
 from hekat.report.vertical_linear.tables import learned_with_total
+from hekat.report.vertical_linear.trained_rows import trained_count
 
 _GRADIENTS = "guest and hosts see their own gradients"
 _ARBITER = " holds the key and sees masked gradients only"
@@ -79,7 +80,7 @@ def _protected(summary: Mapping[str, Any]) -> str:
         return f"{what}: no party sees a gradient or a weight, each keeps shares."
     arbiter = settings.get("arbiter") or "the arbiter"
     counts = [f"{found['party']} {format_count(found['equations'])}" for found in learned_with_total(summary)]
-    rows = format_count(summary["intersection"]["common"])
+    rows = format_count(trained_count(summary))
     return (
         f"{what}, as long as {arbiter}, which holds the key, works with none of them. Each party's own gradients are "
         f"linear equations on what the others hold ({', '.join(counts)}, over {rows} rows)."

@@ -21,6 +21,7 @@ from hekat.report.number_text import (
 from hekat.report.table import metric_names
 from hekat.report.training_course import DIVERGED, has_diverged
 from hekat.report.vertical_linear.tables import learned_with_total
+from hekat.report.vertical_linear.trained_rows import trained_in_words
 
 _BESIDE = {
     "centralised": "trained centrally on the joined rows",
@@ -43,7 +44,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     beginning = f"{DIVERGED} " if has_diverged(summary) else ""
     text = (
         f"{beginning}{join_names(holders)} trained one {model} of {count_in_words(columns, 'column').lower()} on "
-        f"{format_count(summary['intersection']['common'])} common rows, {how}"
+        f"{trained_in_words(summary)}, {how}"
     )
     quality = _quality(summary)
     return f"{text}: {quality}." if quality else f"{text}."

@@ -17,6 +17,7 @@ from hekat.report.number_text import (
 )
 from hekat.report.part_table import part_table
 from hekat.report.table import Table, format_fixed_seconds, metric_names, metric_title
+from hekat.report.vertical_linear.trained_rows import split_in_words
 
 _DIGITS = re.compile(r"\d+")
 # So many epochs are listed at most: the first, the last, and some at equal distances.
@@ -71,14 +72,15 @@ def party_table(summary: Mapping[str, Any]) -> Table:
         for party in summary["parties"]
     ]
     how = (
-        "Rows were in the same order at all parties: nothing was compared."
+        f"{format_count(intersection['common'])} rows, in the same order at all parties: nothing was compared."
         if intersection["kind"] == "aligned"
         else f"{format_count(intersection['common'])} rows are common to all, found by {intersection['kind']} in "
         f"{format_fixed_seconds(intersection['seconds'])} s."
     )
+    how += split_in_words(summary)
     return Table(
         "Parties, their rows and columns",
-        ("name", "role", "rows", "columns", *(f"common rows: {label}" for label in classes)),
+        ("name", "role", "rows", "columns", *(f"training rows: {label}" for label in classes)),
         tuple(rows),
         how,
         text_columns=2,
