@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import gmpy2
 import pytest
@@ -108,10 +109,8 @@ def hold_kept(n: int, roots: tuple[int, ...], values: tuple[int, ...]) -> bool:
     return hold(n, roots, values)
 
 
-@cache
-def short_tables(n: int) -> TableCache:
-    """By engine, powers of one n-th residue."""
-    return TableCache()
+# Powers of one n-th residue, by engine and key, for as long as the key lives: made again it has moduli of its own.
+short_tables: WeakKeyDictionary[PublicKey, TableCache] = WeakKeyDictionary()
 
 
 def short_randomisers(key: PublicKey | PrivateKey, count: int, engine: Engine, *, batch_count: int = 0) -> ResidueArray:
@@ -123,4 +122,5 @@ def short_randomisers(key: PublicKey | PrivateKey, count: int, engine: Engine, *
         limbs = limbs_from_ints([int(base)], public.n_squared.limb_count)[0]
         return engine.fixed_base_table(limbs, public.n_squared, SHORT_BITS, uses=1 << 12, constant_time=False)
 
-    return engine.mod_exp_fixed(short_tables(public.n).get(engine, make, 1), engine.random_bits(count, SHORT_BITS))
+    tables = short_tables.setdefault(public, TableCache())
+    return engine.mod_exp_fixed(tables.get(engine, make, 1), engine.random_bits(count, SHORT_BITS))
