@@ -40,6 +40,7 @@ CASES = {
     "checked-sums-of-an-authority": ('[protection]\nopening = "authority"\nauthority = "notary"\ncheck_sum = true', 0),
     "daciq": ('[codec]\nclipping = "daciq"', 0),
     "fixed": ('[codec]\nclipping = "fixed"\nalpha = 0.5\nvalue_bits = 8', 0),
+    "few-values-of-24-bits": ("parties = 5\n[codec]\nvalue_bits = 24", 0),
     "fedsgd": ('[training]\nalgorithm = "fedsgd"\nstandardise = false', 0),
     "scaffold": ('[training]\nalgorithm = "scaffold"', 0),
     "a-sample-of-the-parties": ("parties = 5\n[training]\nparticipation = 0.6", 0),

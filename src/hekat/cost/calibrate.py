@@ -21,7 +21,7 @@ from hekat.codec.levels import dequantise_sums, quantise_levels
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.round_bytes import layout_of, slots_of
-from hekat.protocol.secure_sum.masked.cost import stream_of
+from hekat.protocol.secure_sum.masked.cost import parameters_of, stream_of
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import OpeningScheme
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes
 from hekat.protocol.secure_sum.masked.opening.sum_check import InnerProducts, row_count
@@ -34,7 +34,6 @@ from hekat.scheme.lattice import (
     Encryptor,
     LatticeParameters,
     block_values,
-    choose_parameters,
     generate_secret,
     public_key,
     sum_secrets,
@@ -149,7 +148,7 @@ def calibrate_seal() -> SealSeconds:
 
 def _calibrate_lattice(settings: HorizontalSettings, shape: SumShape, uploaders: Sequence[str]) -> SumSeconds:
     """Values in blocks as a party masks them; the last block, if smaller, is taken for its part of a whole one."""
-    parameters = choose_parameters(shape.value_bits, len(uploaders))
+    parameters = parameters_of(settings.sums, shape, len(uploaders))
     slot_count = stream_of(settings.sums, shape).slot_count
     sample = min(slot_count, block_values(parameters, BLOCK_SLOTS))
     blocks = slot_count / sample

@@ -28,11 +28,11 @@ from hekat.protocol.secure_sum.cost.round_bytes import (
     packing_of,
 )
 from hekat.protocol.secure_sum.cost.sent_message import Sent
+from hekat.protocol.secure_sum.masked.cost import parameters_of
 from hekat.protocol.secure_sum.masked.opening.committee import say_members
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes, needs_draw
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.run.horizontal.load_inputs import HorizontalInputs
-from hekat.scheme.lattice import choose_parameters
 
 # A run's folder is named so; the name's length is in every seal.
 RUN_ID = "20250101T000000Z-000000"
@@ -298,7 +298,7 @@ def _seconds_of(
 
 def _detail(settings: HorizontalSettings, shape: SumShape, uploader_count: int) -> str:
     if settings.protection == "lattice":
-        name = choose_parameters(shape.value_bits, uploader_count).name
+        name = parameters_of(settings.sums, shape, uploader_count).name
         found = f"set {name}, opening {settings.opening}"
         if not needs_draw(settings.sums):
             return found

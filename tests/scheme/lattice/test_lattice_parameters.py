@@ -33,6 +33,7 @@ PUBLISHED = {
     "A24-4": (24, 4, 2048, (68719464449,), 1, 26, 1023, 7, 8, 29.0, 28.0),
     "A32-4": (32, 4, 2048, (17592186028033,), 1, 34, 1023, 7, 8, 37.0, 36.0),
     "C8-256": (8, 256, 4096, (281474976694273, 281474976636929), 5, 16, 65535, 7, 14, 17.8, 16.4),
+    "A24-256": (24, 256, 2048, (281474976694273,), 1, 32, 65535, 7, 14, 41.0, 34.0),
     "C24-256": (24, 256, 4096, (1099511480321, 1099511390209), 2, 32, 65535, 7, 14, 36.5, 33.0),
     "C32-256": (32, 256, 4096, (281474976694273, 281474976636929), 2, 40, 65535, 7, 14, 44.5, 41.0),
 }
@@ -71,10 +72,12 @@ def test_a_full_chunk_takes_the_published_bits(name):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_no_set_could_drop_another_bit(name):
-    """The noise bound is what stops it, and the refusal says so."""
+    """The noise bound is what stops it, and the refusal says so; or rounding would need a bit more than q has."""
     form = SETS[name].form
     for change in ({"dropped_bits": form.dropped_bits + 1}, {"sum_dropped_bits": form.sum_dropped_bits + 1}):
-        with pytest.raises(BoundError, match="noise could alter a sum"):
+        rounds_up = name == "A24-256" and "sum_dropped_bits" in change
+        kind, words = (InputError, "rounded residues") if rounds_up else (BoundError, "noise could alter a sum")
+        with pytest.raises(kind, match=words):
             replace(SETS[name], form=replace(form, **change))
 
 
@@ -214,6 +217,45 @@ def test_whatever_is_chosen_fits_and_nothing_that_fits_is_smaller(bits):
             assert not fits or other.upload_bits >= chosen.upload_bits
 
 
+@pytest.mark.parametrize(
+    ("bits", "parties", "values", "degree_bytes", "name"),
+    [
+        (16, 200, 1000, 2, "A16-256"),
+        (16, 200, 100_000, 2, "C16-256"),
+        (16, 200, None, 2, "C16-256"),
+        (16, 17, 1, 0, "A16-128"),
+        (16, 17, 1000, 2, "A16-128"),
+        (24, 5, 500, 2, "A24-128"),
+        (24, 5, 1 << 20, 2, "C24-128"),
+        (24, 200, 1000, 2, "A24-256"),
+        (24, 200, 100_000, 2, "C24-256"),
+        # No set of the smaller ring, and none of the larger one that would be smaller.
+        (8, 200, 10, 2, "A16-256"),
+        (32, 200, 10, 2, "C32-256"),
+        (16, 5, 10, 2, "A16-16"),
+        (16, 5, 1 << 20, 2, "A16-16"),
+    ],
+)
+def test_few_values_take_the_smaller_ring(bits, parties, values, degree_bytes, name):
+    assert choose_parameters(bits, parties, values, degree_bytes=degree_bytes) is SETS[name]
+
+
+@pytest.mark.parametrize("degree_bytes", [0, 2])
+@pytest.mark.parametrize("parties", [17, 200])
+def test_of_both_rings_the_one_is_taken_in_which_less_is_sent(parties, degree_bytes):
+    small, large = ((SETS[f"{family}16-{128 if parties == 17 else 256}"]) for family in "AC")
+    taken = set()
+    for values in range(1, 12_000, 7):
+        sent = {
+            one.name: one.form.written_bytes(values) + degree_bytes * one.form.ring.degree for one in (small, large)
+        }
+        chosen = choose_parameters(16, parties, values, degree_bytes=degree_bytes)
+        assert sent[chosen.name] == min(sent.values())
+        taken.add(chosen)
+    assert small in taken if degree_bytes else large in taken
+    assert choose_parameters(16, parties, 10**7, degree_bytes=degree_bytes) is large
+
+
 def test_no_set_for_these():
     with pytest.raises(InputError, match="1 to 256") as refusal:
         choose_parameters(16, 257)
@@ -221,3 +263,5 @@ def test_no_set_for_these():
     for bits, parties in ((0, 3), (33, 3), (16, 0)):
         with pytest.raises(InputError):
             choose_parameters(bits, parties)
+    with pytest.raises(InputError, match="number of values refused"):
+        choose_parameters(16, 3, 0)

@@ -45,7 +45,8 @@ class SumRequest:
     Each scaled value, tensor * weight / weight_max (`scale_by_weight`), is clipped to +-bounds[tensor] and quantised to
     `value_bits` (None: the codec's setting; 1 packs yes-or-no counters most tightly). Value and weight are scaled by
     the same integer, so the mean is not biased. Tensors are arrays, or streams that are read and given their mean in
-    pieces. A request without tensors is for the counters alone.
+    pieces. A request without tensors is for the counters alone. `values_ahead`: of how many values the tensors of the
+    round are that this sum goes ahead of; None where it goes ahead of none.
     """
 
     step: str
@@ -54,6 +55,7 @@ class SumRequest:
     weight: int = field(default=1, repr=False)
     counters: Sequence[Counter] = ()
     value_bits: int | None = None
+    values_ahead: int | None = None
 
 
 class Aggregation(Protocol):
@@ -122,10 +124,16 @@ class Aggregation(Protocol):
 
 
 def sum_counters(
-    aggregation: Aggregation, step: str, counters: Sequence[Counter], *, value_bits: int | None = None
+    aggregation: Aggregation,
+    step: str,
+    counters: Sequence[Counter],
+    *,
+    value_bits: int | None = None,
+    values_ahead: int | None = None,
 ) -> dict[str, int]:
-    """The exact sum of each counter over all parties, by name."""
-    return aggregation.weighted_mean(SumRequest(step, counters=counters, value_bits=value_bits)).counters
+    """The exact sum of each counter over all parties, by name; `values_ahead` as in SumRequest."""
+    request = SumRequest(step, counters=counters, value_bits=value_bits, values_ahead=values_ahead)
+    return aggregation.weighted_mean(request).counters
 
 
 def scale_by_weight(tensors: Tensors, weight: int, weight_max: int) -> Tensors:

@@ -29,6 +29,7 @@ _A_SETS: tuple[_Row, ...] = (
     (16, 128, (274877820929,), 1, 7, 13),
     (16, 256, (1099511590913,), 1, 7, 14),
     (24, 128, (70368744067073,), 1, 7, 13),
+    (24, 256, (281474976694273,), 1, 7, 14),
     (32, 32, (_PRIME_50,), 1, 7, 11),
 )
 _C_SETS: tuple[_Row, ...] = (
@@ -51,12 +52,19 @@ SETS: Final[dict[str, LatticeParameters]] = {
 MOST_PARTIES: Final = max(parameters.max_parties for parameters in SETS.values())
 
 
-def choose_parameters(value_bits: int, party_count: int) -> LatticeParameters:
+def choose_parameters(
+    value_bits: int, party_count: int, value_count: int | None = None, *, degree_bytes: int = 0
+) -> LatticeParameters:
     """The set with the smallest upload that holds sums of `party_count` values of `value_bits` bits.
+
+    With `value_count` a ring of a smaller degree is taken where one contribution and `degree_bytes` for each
+    coefficient of its secret are fewer bytes there.
 
     Args:
         value_bits: Bits of one value, signed, from 1 to 32.
         party_count: How many parties add up, from 1 to 256.
+        value_count: How many values one contribution has, from 1; None for many.
+        degree_bytes: What else is sent for each coefficient of a secret, in bytes; 2 where it is shared out.
 
     Returns:
         One of `SETS`.
@@ -68,6 +76,8 @@ def choose_parameters(value_bits: int, party_count: int) -> LatticeParameters:
         >>> import hekat
         >>> hekat.lattice.choose_parameters(8, 20).name
         'A8-32'
+        >>> [hekat.lattice.choose_parameters(16, 200, count, degree_bytes=2).name for count in (1000, 100_000)]
+        ['A16-256', 'C16-256']
     """
     if not 1 <= value_bits <= MAX_VALUE_BITS:
         raise InputError("bits of a value refused", expected=f"1 to {MAX_VALUE_BITS}", got=str(value_bits))
@@ -78,5 +88,19 @@ def choose_parameters(value_bits: int, party_count: int) -> LatticeParameters:
             got=str(party_count),
             cure="use protection 'paillier', which adds up any number of parties",
         )
-    fitting = (p for p in SETS.values() if p.value_bits >= value_bits and p.max_parties >= party_count)
-    return min(fitting, key=lambda p: (p.upload_bits, p.download_bits))
+    if value_count is not None and value_count < 1:
+        raise InputError("number of values refused", expected="1 or more", got=str(value_count))
+    fitting = [p for p in SETS.values() if p.value_bits >= value_bits and p.max_parties >= party_count]
+    best = min(fitting, key=_size_of_many)
+    smaller = [p for p in fitting if p.form.ring.degree < best.form.ring.degree]
+    if value_count is None or not smaller:
+        return best
+
+    def sent_bytes(parameters: LatticeParameters) -> int:
+        return parameters.form.written_bytes(value_count) + degree_bytes * parameters.form.ring.degree
+
+    return min(best, min(smaller, key=_size_of_many), key=sent_bytes)
+
+
+def _size_of_many(parameters: LatticeParameters) -> tuple[float, float]:
+    return parameters.upload_bits, parameters.download_bits

@@ -7,18 +7,22 @@ from typing import Any
 
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 from hekat.protocol.horizontal.training.validation import scored_classes
-from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
-from hekat.scheme.lattice import LatticeParameters, choose_parameters
+from hekat.protocol.secure_sum.cost.packing import Packing
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, parameters_of_sum
+from hekat.scheme.lattice import LatticeParameters
 
 # docs/spec/security-estimate.md; not a word more is claimed.
 CLAIM = "about 140 bits classical by the lattice estimator (MATZOV), about 113 to 115 by core-SVP"
 _CLAIMED_MODULUS_BITS, _CLAIMED_DEGREE = 50, 2048
 
 
-def describe_settings(settings: HorizontalSettings, members: Sequence[str] | None = None) -> dict[str, Any]:
+def describe_settings(
+    settings: HorizontalSettings, members: Sequence[str] | None = None, packing: Packing | None = None
+) -> dict[str, Any]:
     """Every setting; those that another protection has are left out.
 
-    `members` are those that were drawn for the job, None where all parties are.
+    `members` are those that were drawn for the job, None where all parties are; `packing` is of an update, None where
+    there was none.
     """
     training, codec = settings.training, settings.codec
     return {
@@ -36,7 +40,7 @@ def describe_settings(settings: HorizontalSettings, members: Sequence[str] | Non
         "rounding": codec.rounding,
         "clipping": codec.clipping,
         "protection": settings.protection,
-        **_describe_protection(settings, members),
+        **_describe_protection(settings, members, packing),
         **_describe_validation(settings),
         **_describe_participation(settings),
         "weight_max": settings.weight_max,
@@ -94,12 +98,20 @@ def _describe_participation(settings: HorizontalSettings) -> dict[str, Any]:
     return found | ({"min_parties": training.min_parties} if training.min_parties else {})
 
 
-def _describe_protection(settings: HorizontalSettings, members: Sequence[str] | None) -> dict[str, Any]:
+def parameters_of_update(settings: HorizontalSettings, packing: Packing | None) -> LatticeParameters:
+    """The set of a round's sum, of updates packed like this; None: of updates of many values."""
+    slot_count = None if packing is None else packing.lane_count
+    return parameters_of_sum(settings.sums, settings.codec.value_bits, settings.sample_size, slot_count)
+
+
+def _describe_protection(
+    settings: HorizontalSettings, members: Sequence[str] | None, packing: Packing | None
+) -> dict[str, Any]:
     if settings.protection == "paillier":
         return {"key_bits": settings.key_bits}
     if settings.protection == "none":
         return {}
-    parameters = choose_parameters(settings.codec.value_bits, settings.sample_size)
+    parameters = parameters_of_update(settings, packing)
     ring = parameters.form.ring
     way = make_opening_scheme(settings.sums, members=members)
     return {

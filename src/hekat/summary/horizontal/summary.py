@@ -13,13 +13,12 @@ from hekat.model import MODEL_NAMES
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord
 from hekat.protocol.secure_sum.cost.packing import Packing
-from hekat.scheme.lattice import choose_parameters
 from hekat.summary.convergence import Convergence, describe_convergence
 from hekat.summary.horizontal.aggregator_view import AggregatorView
 from hekat.summary.horizontal.caveats import list_caveats
 from hekat.summary.horizontal.clip_history import clip_history
 from hekat.summary.horizontal.cross_validation import describe_folds
-from hekat.summary.horizontal.described_settings import describe_settings
+from hekat.summary.horizontal.described_settings import describe_settings, parameters_of_update
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
 from hekat.summary.horizontal.role_result import RoleResult, TableFacts
 from hekat.summary.horizontal.traffic import SumTraffic, Traffic
@@ -59,7 +58,7 @@ def summarise(
     folds = describe_folds(settings, main.trained.folds)
     return {
         **facts_of_run(run_id, job.name, job.digest, played),
-        "settings": describe_settings(settings, main.members),
+        "settings": describe_settings(settings, main.members, main.packing),
         "parties": [_describe_party(name, main.results[name]) for name in settings.parties if name in main.results],
         "test_rows": None if test_table is None else test_table.rows,
         "test_rows_trained_on": 0 if test_table is None else test_table.trained_on,
@@ -243,7 +242,7 @@ def _ciphertext_bytes(settings: HorizontalSettings, packing: Packing | None) -> 
         return {"ciphertext_bytes": one, "update_written": None if packing is None else one * packing.ciphertext_count}
     if settings.protection == "none" or packing is None:
         return {"ciphertext_bytes": None, "update_written": None}
-    parameters = choose_parameters(settings.codec.value_bits, settings.sample_size)
+    parameters = parameters_of_update(settings, packing)
     form = parameters.form
     return {
         "ciphertext_bytes": form.written_bytes(form.values_per_chunk),
@@ -257,7 +256,7 @@ def _bits_per_value(settings: HorizontalSettings, packing: Packing | None) -> fl
     """Bits for an update that fills its ciphertexts or chunks, before it is sealed."""
     if settings.protection == "paillier":
         return None if packing is None else 2 * settings.key_bits / packing.lanes_per_ciphertext
-    return choose_parameters(settings.codec.value_bits, settings.sample_size).upload_bits
+    return parameters_of_update(settings, packing).upload_bits
 
 
 def _clipped(main: FinishedRun) -> dict[str, int] | None:

@@ -145,7 +145,10 @@ class AdaptiveClipping:
             self.known = dict.fromkeys(scaled, self._alpha)
         if not self.known:
             histogram = exponent_counters(scaled)
-            sums = sum_counters(aggregation, f"{step}/exponents", histogram, value_bits=_HISTOGRAM_BITS)
+            values = sum(one.size for one in scaled.values())
+            sums = sum_counters(
+                aggregation, f"{step}/exponents", histogram, value_bits=_HISTOGRAM_BITS, values_ahead=values
+            )
             found = {name: self._first_bound(name, sums) for name in scaled}
             # An all-zero tensor says nothing about its later size, and the smallest bound would take many rounds to
             # grow.

@@ -32,14 +32,18 @@ from hekat.protocol.secure_sum.masked.messages import (
     WholeSumBlockMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt, OpeningScheme
-from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import (
+    make_opening_scheme,
+    members_for_sizes,
+    parameters_of_sum,
+)
 from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count, whole_bits, whole_bytes
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
 from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.scheme.lattice import LatticeParameters, block_values, choose_parameters
+from hekat.scheme.lattice import LatticeParameters, block_values
 
 _DIGEST, _SIGNATURE = bytes(32), bytes(64)
 
@@ -58,8 +62,13 @@ def stream_of(settings: SumSettings, shape: SumShape) -> SlotStream:
 
 def masked_packing(settings: SumSettings, shape: SumShape, uploader_count: int) -> Packing:
     """How the sum's slots fill chunks."""
-    form = choose_parameters(shape.value_bits, uploader_count).form
+    form = parameters_of(settings, shape, uploader_count).form
     return packing_in_chunks(form, stream_of(settings, shape).slot_count)
+
+
+def parameters_of(settings: SumSettings, shape: SumShape, uploader_count: int) -> LatticeParameters:
+    """The sum's parameter set."""
+    return parameters_of_sum(settings, shape.value_bits, uploader_count, stream_of(settings, shape).slot_count)
 
 
 def dealt_by(scheme: OpeningScheme, dealer: str, parameters: LatticeParameters) -> Dealt:
@@ -71,7 +80,7 @@ def masked_messages(
     settings: SumSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
 ) -> Iterator[Sent]:
     """Every message of one sum."""
-    parameters = choose_parameters(shape.value_bits, len(uploaders))
+    parameters = parameters_of(settings, shape, len(uploaders))
     scheme = make_opening_scheme(
         settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings)
     )

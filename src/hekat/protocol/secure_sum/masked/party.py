@@ -47,6 +47,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     WholeSumBlockMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import parameters_of_sum
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, levels_sent
 from hekat.protocol.secure_sum.masked.upload_state import take_upload_number
@@ -61,7 +62,6 @@ from hekat.scheme.lattice import (
     LatticeParameters,
     SecretSum,
     block_values,
-    choose_parameters,
     public_key,
 )
 from hekat.state import Counter as DurableCounter
@@ -134,7 +134,6 @@ class MaskedAggregation(PartySide):
     def _sum(self, request: SumRequest) -> Aggregate:
         settings, step = self._settings, request.step
         bits = request.value_bits or settings.codec.value_bits
-        parameters = choose_parameters(bits, len(self._participation.parties_in(step)))
         stream = SlotStream(
             request.tensors,
             request.bounds,
@@ -143,6 +142,7 @@ class MaskedAggregation(PartySide):
             weight_max=settings.weight_max,
             rounding=settings.codec.rounding,
         )
+        parameters = self._parameters_of(step, bits, stream.slot_count)
         if request.tensors:
             self._on_packing(packing_in_chunks(parameters.form, stream.slot_count))
         takes_part = self.takes_part(step)
@@ -167,7 +167,7 @@ class MaskedAggregation(PartySide):
             if self._checking is not None:
                 self._checking.tell(leg, parameters, included)
             if stated.next_step:
-                self._deal_ahead(stated.next_step)
+                self._deal_ahead(stated.next_step, request.values_ahead or stream.slot_count)
             aggregate, failure = self._open(leg, parameters, stream, included, stated)
             if self._ahead is not None:
                 self._opening.check_dealt(self._ahead.leg)
@@ -254,10 +254,16 @@ class MaskedAggregation(PartySide):
         self._opening.check_dealt(leg)
         return leg
 
-    def _deal_ahead(self, step: str) -> None:
-        """Deal the secret of the step after this one, whose update is not made yet."""
-        uploader_count = len(self._participation.parties_in(step))
-        ahead = _Ahead(self._begin(step), choose_parameters(self._settings.codec.value_bits, uploader_count))
+    def _parameters_of(self, step: str, bits: int, slot_count: int) -> LatticeParameters:
+        """The step's set: of the secret that is dealt ahead for it, if any, since a set holds any number of slots."""
+        if self._ahead is not None and self._ahead.leg.step == step and bits == self._settings.codec.value_bits:
+            return self._ahead.parameters
+        return parameters_of_sum(self._settings, bits, len(self._participation.parties_in(step)), slot_count)
+
+    def _deal_ahead(self, step: str, slot_count: int) -> None:
+        """Deal the secret of the step after this one, whose update is not made yet; it has about `slot_count` slots."""
+        bits, uploader_count = self._settings.codec.value_bits, len(self._participation.parties_in(step))
+        ahead = _Ahead(self._begin(step), parameters_of_sum(self._settings, bits, uploader_count, slot_count))
         self._deal(ahead.leg, ahead.parameters)
         self._ahead = ahead
 

@@ -30,7 +30,7 @@ from hekat.protocol.secure_sum.masked.opening.share_message import offset_bytes
 from hekat.protocol.secure_sum.masked.opening.shared import derive_seed, draw_salt, open_shared, salt_digest
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.scheme.lattice import LatticeParameters, SecretSum, generate_secret, secret_from_seed
+from hekat.scheme.lattice import LatticeParameters, SecretSum, choose_parameters, generate_secret, secret_from_seed
 
 
 def make_opening_scheme(
@@ -73,6 +73,18 @@ def least_parties(settings: SumSettings, party_count: int | None = None) -> int:
     count = len(settings.parties) if party_count is None else party_count
     least = least_included(count, allow_two_parties=settings.allow_two_parties)
     return max(least, settings.min_parties)
+
+
+def parameters_of_sum(
+    settings: SumSettings, value_bits: int, uploader_count: int, slot_count: int | None
+) -> LatticeParameters:
+    """The set for a sum of `slot_count` slots (None: of many) that `uploader_count` parties upload.
+
+    With a committee a party sends for each coefficient of its secret, too, and takes a smaller ring for few slots.
+    """
+    if settings.opening != "committee":
+        return choose_parameters(value_bits, uploader_count)
+    return choose_parameters(value_bits, uploader_count, slot_count, degree_bytes=ELEMENT_BYTES)
 
 
 def _count_colluders(parties: int, members: int) -> str:
