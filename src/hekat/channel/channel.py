@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 
 from hekat.channel.dropout_notice import DropoutNotice
@@ -125,8 +126,11 @@ def check_party_names(parties: tuple[str, ...]) -> None:
         raise InputError("a party is named twice", expected="distinct names", got=", ".join(repeated))
 
 
-def check_peer(peer: str, party: str, parties: tuple[str, ...]) -> None:
-    """Raise InputError unless `peer` is one of `parties` and not `party` itself."""
+def check_peer(peer: str, party: str, parties: Collection[str]) -> None:
+    """Raise InputError unless `peer` is one of `parties` and not `party` itself.
+
+    Of many parties a dict by their names is asked sooner than the list of them.
+    """
     if peer == party or peer not in parties:
         others = ", ".join(name for name in parties if name != party) or "nobody"
         raise InputError(

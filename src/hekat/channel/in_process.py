@@ -144,7 +144,7 @@ class InProcessHub:
 
     def send(self, party: str, to: str, step: str, payload: bytes, timeout_s: float | None = None) -> None:
         """As `Channel.send`, for the end of `party`."""
-        check_peer(to, party, self.parties)
+        check_peer(to, party, self._woken)
         check_step(step)
         check_payload(payload)
         seconds = self._timeout_s if timeout_s is None else timeout_s
@@ -159,7 +159,7 @@ class InProcessHub:
 
     def receive(self, party: str, sender: str, step: str, timeout_s: float | None) -> bytes:
         """As `Channel.receive`, for the end of `party`."""
-        check_peer(sender, party, self.parties)
+        check_peer(sender, party, self._woken)
         check_step(step)
         seconds = self._timeout_s if timeout_s is None else timeout_s
         check_timeout(seconds)
@@ -170,6 +170,8 @@ class InProcessHub:
             queue = self._waiting[sender, party]
             message = next(message for message in queue if message.step == step)
             queue.remove(message)
+            if not queue:
+                del self._waiting[sender, party]
             self._brought_to.pop(party, None)
             self._wake_where_it_waits_for(sender, party)
             return message.payload
@@ -363,9 +365,8 @@ class InProcessHub:
             return any(message.step == wait.step for message in self._waiting.get((wait.peer, wait.party), ()))
         if self._is_gone(wait.peer):
             return False
-        queue = self._waiting.get((wait.party, wait.peer), ())
-        used_bytes = sum(len(message.payload) for message in queue)
-        return not queue or used_bytes + wait.room_bytes <= self._max_waiting_bytes
+        sent = self._waiting.get((wait.party, wait.peer))
+        return not sent or sum(len(message.payload) for message in sent) + wait.room_bytes <= self._max_waiting_bytes
 
     def _is_hopeless(self, wait: _Wait) -> bool:
         return self._is_gone(wait.peer) or (wait.receives and self._is_overfull(wait))

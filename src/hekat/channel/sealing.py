@@ -215,7 +215,7 @@ class SealedChannel:
 
     def send(self, to: str, step: str, payload: bytes, *, timeout_s: float | None = None) -> None:
         """As `Channel.send`, sealed. Raises SealError while no session is open."""
-        check_peer(to, self.party, self.parties)
+        check_peer(to, self.party, self._next_sent)
         check_step(step)
         check_payload(payload)
         session = self._opened()
@@ -247,7 +247,7 @@ class SealedChannel:
             SealError: the message was altered, truncated, replayed, reordered, meant for another party, step or
                 session, or signed by another key; it says which. Nothing of the message is returned.
         """
-        check_peer(sender, self.party, self.parties)
+        check_peer(sender, self.party, self._next_sent)
         check_step(step)
         session = self._opened()
         data = self._receive_counted(sender, step, timeout_s)
@@ -307,7 +307,7 @@ class SealedChannel:
         Raises as `sign`, and InputError where there is no such party.
         """
         if party != self.party:
-            check_peer(party, self.party, self.parties)
+            check_peer(party, self.party, self._next_sent)
         check_payload(signature)
         signer = self._key.public if party == self.party else self._pinned[party]
         return signer.verify(signature, protocol_purpose(purpose), *self._bound_to_session(fields))
@@ -318,8 +318,8 @@ class SealedChannel:
         Raises as `verify`.
         """
         for party, signature, _ in statements:
-            if party != self.party and party not in self._pinned:
-                check_peer(party, self.party, self.parties)
+            if party != self.party:
+                check_peer(party, self.party, self._next_sent)
             check_payload(signature)
         signers = tuple(self._key.public if party == self.party else self._pinned[party] for party, _, _ in statements)
         return find_unsigned(protocol_purpose(purpose), self._opened().session_id, statements, signers)

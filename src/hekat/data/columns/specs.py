@@ -288,6 +288,8 @@ class ColumnSpecs:
         Returns:
             Its spec; None where the job says nothing of it.
         """
+        if not self.specs:
+            return None
         key = name, holds_texts
         if key not in self._resolved:
             self._resolved[key] = self._resolve(name, holds_texts=holds_texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from hekat.protocol.role_session import RoleSession
 
@@ -84,5 +85,7 @@ def sum_traffic_of(session: RoleSession, aggregator: str, round_number: int) -> 
     return SumTraffic(*totals[True], *totals[False])
 
 
+# All parties of a run have the same steps.
+@lru_cache(maxsize=4096)
 def _kind_of(step: str) -> str:
     return next((kind for kind, pattern in _KINDS if pattern.match(step)), _OTHERS)

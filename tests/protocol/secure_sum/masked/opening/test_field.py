@@ -39,6 +39,14 @@ def test_every_word_of_17_bits_reduces() -> None:
     assert np.array_equal(reduce_wide(words), words % PRIME)
 
 
+@pytest.mark.parametrize("bits", range(1, 65))
+def test_the_largest_values_of_so_many_bits_reduce(bits: int) -> None:
+    words = [value for value in range((1 << bits) - 3, 1 << bits) if value >= 0]
+    words += [PRIME * ((1 << bits) // PRIME) - one for one in (0, 1) if 1 << bits > PRIME]
+    expected = [value % PRIME for value in words]
+    assert reduce_wide(np.array(words, dtype=np.uint64), bits).tolist() == expected
+
+
 def test_a_product_of_largest_elements_does_not_overflow() -> None:
     a = np.full((1, 8192), PRIME - 1, dtype=np.uint16)
     assert multiply_matrices(a, a.T).tolist() == [[8192]]

@@ -26,17 +26,19 @@ WideArray = npt.NDArray[np.uint64]
 _MARGIN = 64
 
 
-def reduce_wide(wide: WideArray) -> FieldArray:
-    """Any uint64 values mod 65521, the same shape, by shifts and small products alone: no division, no branch."""
-    # 2^16 = 15 mod 65521. Four foldings bring 2^64 - 1 below twice the prime, which is then taken away at most once.
-    for _ in range(4):
+def reduce_wide(wide: WideArray, bits: int = 64) -> FieldArray:
+    """Values below 2^`bits` mod 65521, the same shape, by shifts and small products alone: no division, no branch."""
+    # 2^16 = 15 mod 65521. Foldings bring what is there below twice the prime, which is then taken away at most once.
+    largest = (1 << bits) - 1
+    while largest >= 2 * PRIME:
         wide = (wide >> np.uint64(16)) * np.uint64(15) + (wide & np.uint64(0xFFFF))
+        largest = (largest >> 16) * 15 + 0xFFFF
     return (wide - ((wide + np.uint64(15)) >> np.uint64(16)) * np.uint64(PRIME)).astype(np.uint16)
 
 
 def multiply_matrices(a: FieldArray, b: FieldArray) -> FieldArray:
     """The matrix product; sums of fewer than 2^32 products of residues stay below 2^64."""
-    return reduce_wide(a.astype(np.uint64) @ b.astype(np.uint64))
+    return reduce_wide(a.astype(np.uint64) @ b.astype(np.uint64), 32 + a.shape[1].bit_length())
 
 
 def to_field(signed: npt.NDArray[np.signedinteger[Any]]) -> FieldArray:

@@ -76,7 +76,7 @@ def share_at(point: int, member_count: int, threshold: int, numbers: FieldArray,
     """
     share: FieldArray = multiply_matrices(_weights(point, member_count, threshold), numbers)[0]
     degree = len(offset)
-    share[:degree] = reduce_wide(share[:degree].astype(np.uint64) + offset)
+    share[:degree] = reduce_wide(share[:degree].astype(np.uint64) + offset, 17)
     return share
 
 
