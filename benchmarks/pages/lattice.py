@@ -128,7 +128,8 @@ def _rounds(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"A round on one core, {rows[0]['values']:,} values of {rows[0]['bits']} bits: a party masks and opens, the "
         "aggregator checks and adds all uploads. Then the committee: a party deals its secret and opens the sum of the "
-        "secrets, a member checks what it was dealt and releases, with all signatures; the shares a party sends.",
+        "secrets, a member checks what it was dealt and releases, with all signatures; the shares a party sends."
+        f"{_shares_of_another_release(rows)}",
         "",
         *_table(["parties", "set", "a party", "aggregator", "for each party", "its memory", *_COMMITTEE_HEAD]),
     ]
@@ -147,6 +148,17 @@ def _rounds(rows: list[dict[str, Any]]) -> list[str]:
             )
         )
     return lines
+
+
+def _shares_of_another_release(rows: list[dict[str, Any]]) -> str:
+    """Shares are bytes that any machine counts alike, so they may be newer than the times."""
+    counted = {row["shares_counted_on"] for row in rows if "shares_counted_on" in row}
+    if not counted:
+        return ""
+    return (
+        f" Shares are counted on release {', '.join(sorted(counted))}; times to deal, check and release are of the "
+        "date above, when a party sent each member a share."
+    )
 
 
 def _has_peer(row: dict[str, Any]) -> bool:
