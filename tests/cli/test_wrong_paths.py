@@ -62,3 +62,23 @@ def test_a_site_file_in_place_of_a_job_and_a_job_in_place_of_a_site_file(told) -
 def test_a_job_without_a_protocol_is_still_told_so(told, workplace) -> None:
     workplace.edit("job.toml", 'protocol = "horizontal"\n', "")
     assert "protocol is missing" in told("run", "job.toml")
+
+
+@pytest.mark.parametrize(
+    ("order", "cure"),
+    [
+        (["predict", "runs", "--data", "new.csv", "--ids", "who"], "did you mean --id? See hekat predict --help"),
+        (["run", "job.toml", "--nonsense"], "hekat run --help"),
+        (["keys", "party", "a.key", "b.key"], "hekat keys --help"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_command_it_was_given_to(
+    order: list[str], cure: str, told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(order)
+    assert stop.value.code == 2
+    answer = capsys.readouterr().err
+    assert answer.startswith(f"error: unrecognized arguments: {' '.join(order[4:] or order[3:] or order[2:])}")
+    assert cure[: cure.index("hekat")] in answer
+    assert answer.rstrip().endswith(cure[cure.index("hekat") :])

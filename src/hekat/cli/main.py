@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 import warnings
@@ -75,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    options = build_parser(words[0] if words else None).parse_args(words)
+    options, unknown = build_parser(words[0] if words else None).parse_known_args(words)
+    if unknown:
+        _refuse_unknown(options, unknown)
     warnings.showwarning = _show_warning
     try:
         code: int = options.handle(options)
@@ -92,6 +95,16 @@ def _run(words: Sequence[str]) -> int:
         parts = _explain_name(error) or _explain_defect(error)
         show_parts(parts, notes_of(error), as_json=getattr(options, "json", False))
         return ExitCode.REFUSED
+
+
+def _refuse_unknown(options: argparse.Namespace, unknown: Sequence[str]) -> NoReturn:
+    """Say which words no option takes, with the option that one of them may be meant for, and its command's help."""
+    known = [f"--{name.replace('_', '-')}" for name in vars(options) if name not in ("command", "handle")]
+    close = [near for word in unknown for near in difflib.get_close_matches(word.partition("=")[0], known, n=1)]
+    meant = f"did you mean {close[0]}? See " if close else ""
+    told = f"unrecognized arguments: {' '.join(unknown)}"
+    sys.stderr.write(f"error: {printable(told)}\n  cure: {meant}{as_called(f'hekat {options.command} --help')}\n")
+    raise SystemExit(ExitCode.REFUSED)
 
 
 def _tell_unwritten(failure: OSError, code: int) -> int:

@@ -432,3 +432,24 @@ def test_numbers_that_begin_with_zeros_are_told_and_can_be_categories(tmp_path, 
     path = tmp_path / "job" / "job.toml"
     path.write_text(path.read_text() + '\n[columns.zip]\ncategories = ["00501", "01234", "90210"]\n')
     assert main(["run", str(path), "--dry-run"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("label", "classes", "got"),
+    [("y", "no,yes", "2 other: "), ("y", "0,2", "1 other: 1"), ("x", "0,1", "other: ")],
+)
+def test_classes_that_are_not_the_labels_are_refused_before_a_run_refuses_them(
+    label: str, classes: str, got: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = []
+    for name, first in (("a", 0), ("b", 100), ("c", 200)):
+        tables.append(tmp_path / f"{name}.csv")
+        lines = [f"{number / 7:.3f},{number % 2}\n" for number in range(first, first + 40)]
+        tables[-1].write_text("x,y\n" + "".join(lines))
+    options = ("--from", *map(str, tables), "--label", label, "--classes")
+    assert init(tmp_path / "job", *options, classes) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "holds other labels than --classes names" in told
+    assert got in told
+    assert not (tmp_path / "job").exists()
+    assert init(tmp_path / "job", "--from", *map(str, tables), "--label", "y", "--classes", "0,1,2") == 0

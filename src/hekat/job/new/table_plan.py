@@ -8,15 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hekat.data.number_text import shortest_whole
 from hekat.data.profile.column_profile import ColumnProfile, merge_columns
 from hekat.data.profile.table_profile import TableProfile
 from hekat.data.sources.date_texts import ISO
 from hekat.errors import InputError
+from hekat.first_few import first_few
 from hekat.job.new.column_plan import ColumnPlan, column_settings, plan_column
 from hekat.protocol.horizontal.training.clipping import MOST_EXPONENT
 
 LABEL_NAMES = ("label", "target", "class", "outcome", "y", "diagnosis")
 MOST_CLASSES = 20
+_MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,8 @@ def _label_of(tables: Sequence[TableProfile], everywhere: Sequence[str], label: 
 
 def _classes_of(column: ColumnProfile, classes: Sequence[str] | None) -> tuple[str, ...]:
     """The labels as classes, sorted; none where they are numbers with fractions, or too many to be classes."""
+    if classes:
+        _check_are_classes(column, classes)
     if classes is not None:
         return tuple(classes)
     counts: Mapping[str, int] = column.counts or {}
@@ -193,6 +198,21 @@ def _classes_of(column: ColumnProfile, classes: Sequence[str] | None) -> tuple[s
         got=f"{len(counts) or 'too many'} different texts" if column.filled else "empty cells alone",
         cure="name the label's column with --label",
     )
+
+
+def _check_are_classes(column: ColumnProfile, classes: Sequence[str]) -> None:
+    """Raise InputError where a label is none of the classes that --classes names: no run would take it."""
+    known = {shortest_whole(one) for one in classes}
+    others = None if column.counts is None else [text for text in column.counts if text not in known]
+    if others is None or others:
+        raise InputError(
+            f"column {column.name!r} holds other labels than --classes names",
+            expected=f"in every row one of {first_few(list(classes), _MOST_SHOWN)}, or an empty cell",
+            got="too many other labels"
+            if others is None
+            else f"{len(others):,} other: {first_few(others, _MOST_SHOWN)}",
+            cure="correct --classes or --label; without --classes they are read from the table",
+        )
 
 
 def _check_labels_alike(labels: Mapping[str, ColumnProfile]) -> None:
