@@ -75,6 +75,7 @@ def test_plain_rounds_send_float32_both_ways_and_a_wrong_mean_ends_the_benchmark
         exchange.play_exchange(doubled)
 
 
+@pytest.mark.long
 def test_hekats_rounds_send_less_than_float32_and_bear_a_lost_party(load: Any) -> None:
     loop = load("network.loop_processes")
     parties = (*PARTIES, "p3", "p4")
@@ -107,6 +108,7 @@ def test_shapes_of_the_papers_models_are_those_that_are_trained(load: Any) -> No
         assert load("network.models").MODELS[name].sizes == sizes
 
 
+@pytest.mark.long
 def test_regression_by_columns_over_a_link_has_the_loss_of_that_in_the_clear(
     load: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,7 +106,8 @@ def credit(place: Path, paillier_keys, form: str) -> RolesApart:
         'format = 2\nname = "credit"\nprotocol = "vertical_linear"\nguest = "bank"\nhosts = ["insurer"]\n'
         + ('arbiter = "arbiter"\n' if form == "arbiter" else "")
         + 'data = "clients"\nclasses = ["no", "yes"]\n[intersection]\nkind = "aligned"\n'
-        f'[training]\nepochs = 2\nbatch_rows = 20\n[protection]\nkind = "paillier"\nkey_bits = 2048\nform = "{form}"\n'
+        "[training]\nepochs = 2\nbatch_rows = 20\nreweight = false\n"
+        f'[protection]\nkind = "paillier"\nkey_bits = 2048\nform = "{form}"\n'
     )
     if form == "arbiter":
         text += '[label_leak]\naccepted = "hosts may learn labels"\n'

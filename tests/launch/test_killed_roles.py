@@ -44,9 +44,11 @@ JOBS: dict[str, tuple[Callable[[Path, Any], RolesApart], str, str]] = {
     "vertical, arbiter": (lambda place, keys: credit(place, keys, "arbiter"), "arbiter", "epoch-1"),
     "vertical, shared_weights": (lambda place, keys: credit(place, keys, "shared_weights"), "bank", "epoch-2"),
 }
+# Of each protocol one job stays in the quick run.
+LONG = ("horizontal, paillier", "vertical, arbiter")
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.long) if one in LONG else one for one in JOBS])
 def test_all_others_are_told_what_they_are_told_in_one_process(
     fork, tmp_path, paillier_keys, monkeypatch, name
 ) -> None:

@@ -55,7 +55,7 @@ def with_one_replaced(value: Any) -> Iterator[Any]:
                 yield {**value, name: changed}
 
 
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.long), 60])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.long), 199])
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_no_text_of_a_summary_becomes_markup_wherever_it_stands(kind: str, every: int, tmp_path: Path) -> None:
     sample = json.loads(SAMPLES[kind].read_text(encoding="utf-8"))

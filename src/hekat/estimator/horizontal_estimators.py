@@ -159,7 +159,7 @@ class HorizontalMLPRegressor(HorizontalNetworkParameters, HorizontalRegressor):
         >>> rng = np.random.default_rng(1)
         >>> X = {name: rng.normal(size=(200, 2)) for name in ("north", "lake", "county")}
         >>> y = {name: np.abs(rows).sum(axis=1) for name, rows in X.items()}
-        >>> model = HorizontalMLPRegressor(hidden=(8,), rounds=60, patience=10).fit(X, y)
+        >>> model = HorizontalMLPRegressor(hidden=(8,), rounds=20, patience=10).fit(X, y)
         >>> bool(model.score(X["lake"], y["lake"]) > 0.8)
         True
     """

@@ -129,7 +129,7 @@ def test_models_that_differed_are_not_compared_again_from_one_checkpoint(protect
     assert protected.folders() == [stopped], "nothing was begun"
 
 
-@pytest.mark.parametrize("liar", ["north", "east"])
+@pytest.mark.parametrize("liar", [pytest.param("north", marks=pytest.mark.long), "east"])
 def test_one_false_digest_after_a_round_takes_no_more_than_that_round(liar, workplace, monkeypatch) -> None:
     """It ends the run, as ever; resumed, the round is done again, and the model has the bits of a whole run."""
     workplace.edit("job.toml", "rounds = 2", "rounds = 4")

@@ -62,11 +62,13 @@ VARTIME: dict[str, Operation] = {
 }
 
 
-def traces(layout: tuple[int, int], pairs: bool, operations: Sequence[Operation]) -> Iterator[list[Launches]]:
+def traces(
+    layout: tuple[int, int], pairs: bool, operations: Sequence[Operation], secrets: int = 3
+) -> Iterator[list[Launches]]:
     """For several secrets the launches that make the modulus' constants, and then those of each operation."""
     threads, limbs = layout
     bits = 32 * threads * limbs
-    for seed in range(3):
+    for seed in range(secrets):
         rng = random.Random(seed)
         device = TracingDevice()
         engine = CudaEngine(device, layout_of=lambda modulus: Layout(threads, limbs, modulus.root is not None))
@@ -87,7 +89,7 @@ def traces(layout: tuple[int, int], pairs: bool, operations: Sequence[Operation]
 def quick_traces() -> dict[str, list[Launches]]:
     """The launches for each secret, by operation; "load" are those before all operations."""
     operations = [(CONSTANT_TIME | VARTIME)[name] for name in QUICK]
-    by_secret = traces(QUICK_LAYOUT, True, operations)
+    by_secret = traces(QUICK_LAYOUT, True, operations, secrets=2)
     return dict(zip(("load", *QUICK), map(list, zip(*by_secret, strict=True)), strict=True))
 
 

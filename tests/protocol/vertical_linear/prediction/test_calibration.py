@@ -69,10 +69,10 @@ def test_training_rows_are_told_no_finer_than_predictions(tumours, paillier_keys
     keys = {"clinic": paillier_keys[2048][0], "laboratory": paillier_keys[2048][-1]}
     columns = {"clinic": slice(0, 2), "laboratory": slice(2, 4)}
     model = VerticalLogisticRegression(columns=columns, keys=keys, key_bits=2048, epochs=1, score_bits=5)
-    told = [note.what for note in model.fit(X[:50], y[:50]).ledgers_["clinic"].notes]
+    told = [note.what for note in model.fit(X[:24], y[:24]).ledgers_["clinic"].notes]
     scored = [text for text in told if "learns the scores of" in text]
     # Once: a host of two columns would show them by two scores of a row.
-    assert scored == ["the guest learns the scores of 50 training rows, to 2^-5, to fit probabilities to labels"]
+    assert scored == ["the guest learns the scores of 24 training rows, to 2^-5, to fit probabilities to labels"]
 
 
 def test_several_receivers_have_the_same_scores(tumours, paillier_keys) -> None:
@@ -91,7 +91,11 @@ def test_several_receivers_have_the_same_scores(tumours, paillier_keys) -> None:
 
 @pytest.mark.parametrize(
     ("reweight", "host_columns", "times"),
-    [(None, 6, 2), pytest.param(False, 6, 1, marks=pytest.mark.long), (None, 5, 1)],
+    [
+        pytest.param(None, 6, 2, marks=pytest.mark.long),
+        pytest.param(False, 6, 1, marks=pytest.mark.long),
+        (None, 5, 1),
+    ],
 )
 def test_three_classes_have_the_probabilities_of_a_softmax(reweight, host_columns, times, paillier_keys) -> None:
     """The class in the middle has no score of its own that would rank it: one class against the rest is no model.
