@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
 from hekat.own_loop import Party
 from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.masked.messages import RunSecretsMessage
 from hekat.scheme.lattice import Encryptor, keys
 
 
@@ -65,3 +68,13 @@ def test_a_loop_that_fails_between_two_sums_keeps_no_secret_that_was_dealt_ahead
         play_with(train)
     assert made
     assert not any(secret.coefficients.any() for secret in made)
+
+
+@pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
+def test_no_role_keeps_the_first_key_of_releases_from_which_all_later_ones_follow(opening, play_with) -> None:
+    def train(party: Party) -> int:
+        party.aggregate({"w": np.ones(3)}, weight=1)
+        gc.collect()
+        return sum(isinstance(one, RunSecretsMessage) for one in gc.get_objects())
+
+    assert set(play_with(train, opening=opening).results.values()) == {0}

@@ -56,11 +56,12 @@ class LoopRoles:
     def play_party(self, channel: Channel, code: Callable[[Party], T]) -> T:
         """What the party's code returns."""
         name = channel.party
+        # Taken out once: whoever kept it held the first key of releases, from which all later ones follow.
         told: list[RunSecretsMessage | None] = []
         try:
             return self.sessions[name].play(
                 channel,
-                lambda recorded: self._join(recorded, told[0]).play(code),
+                lambda recorded: self._join(recorded, told.pop()).play(code),
                 lambda recorded: told.append(tell_early(recorded, self.settings)),
                 pairs_later=pairs_begin_later(self.settings),
             )

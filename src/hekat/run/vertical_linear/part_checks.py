@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hekat.engine.limbs import LIMB_BITS
+from hekat.job.section import control_character
 from hekat.job.vertical_linear.job_file import ALIGNED
 from hekat.protocol.psi.settings import KINDS
 from hekat.protocol.psi.settings import MAX_KEY_BITS as MAX_INTERSECTION_KEY_BITS
@@ -34,6 +35,8 @@ def check_described(described: Mapping[str, Any]) -> None:
     texts = [described[name] for name in (*TEXTS, "job")]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("names that are no texts")
+    if any(map(control_character, texts)):
+        raise ValueError("names with control characters")
     check_names("parties", [described["guest"], *_listed("hosts", described["hosts"])])
     check_names("holders", described["share_holders"])
     check_names("columns", described["columns"])
