@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hekat.protocol.secure_sum.masked.opening.field import FieldArray, random_elements
+from hekat.protocol.secure_sum.masked.opening.field import FieldArray, take_elements
 from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS, held_sets, hide_secret, lacking_sets, share_at
+
+
+def random_elements(*shape: int) -> FieldArray:
+    """Uniform, independent residues."""
+    return take_elements(os.urandom, math.prod(shape)).reshape(shape)
 
 
 def share_secret(secret: npt.NDArray[np.signedinteger[Any]], member_count: int, threshold: int) -> FieldArray:

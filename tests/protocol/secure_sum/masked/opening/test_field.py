@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import numpy as np
@@ -15,7 +16,6 @@ from hekat.protocol.secure_sum.masked.opening.field import (
     evaluate_at,
     is_field_vector,
     multiply_matrices,
-    random_elements,
     read_elements,
     reduce_wide,
     take_elements,
@@ -91,11 +91,11 @@ def test_a_stream_of_refused_words_is_asked_for_more() -> None:
     assert len(asked) == 2
 
 
-def test_random_elements_are_uniform() -> None:
-    elements = random_elements(8, 2**15)
-    assert elements.shape == (8, 2**15)
+def test_elements_of_random_bytes_are_uniform() -> None:
+    elements = take_elements(os.urandom, 2**18)
+    assert elements.shape == (2**18,)
     assert elements.max() < PRIME
-    cells = np.bincount(elements.ravel() % 16, minlength=16) / np.bincount(np.arange(PRIME) % 16)
+    cells = np.bincount(elements % 16, minlength=16) / np.bincount(np.arange(PRIME) % 16)
     # Chi-square with 15 degrees of freedom: mean 15, standard deviation 5.5; 60 is beyond 8 of these.
     share = elements.size / PRIME
     assert float(np.sum((cells - share) ** 2 * np.bincount(np.arange(PRIME) % 16) / share)) < 60

@@ -6,11 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.protocol.secure_sum.masked.opening.sharing import share_secret
+from tests.protocol.secure_sum.masked.opening.sharing import random_elements, share_secret
 
 from hekat.errors import InputError
 from hekat.protocol.secure_sum.masked.opening.committee import threshold_of
-from hekat.protocol.secure_sum.masked.opening.field import PRIME, centre, evaluate_at, random_elements
+from hekat.protocol.secure_sum.masked.opening.field import PRIME, centre, evaluate_at
 from hekat.protocol.secure_sum.masked.opening.shamir import (
     CHECKS,
     held_sets,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.protocol.secure_sum.masked.opening.sharing import share_secret
+from tests.protocol.secure_sum.masked.opening.sharing import random_elements, share_secret
 
-from hekat.protocol.secure_sum.masked.opening.field import PRIME, evaluate_at, random_elements, to_field
+from hekat.protocol.secure_sum.masked.opening.field import PRIME, evaluate_at, to_field
 from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.share_check import (
     challenge_digest_of,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
@@ -52,13 +51,8 @@ def centre(residues: FieldArray) -> npt.NDArray[np.int32]:
     return wide - PRIME * (wide > PRIME // 2).astype(np.int32)
 
 
-def random_elements(*shape: int) -> FieldArray:
-    """Uniform, independent residues from the operating system's randomness; words above the prime are thrown away."""
-    return take_elements(os.urandom, prod(shape)).reshape(shape)
-
-
 def take_elements(stream: Callable[[int], bytes], count: int) -> FieldArray:
-    """The first `count` little-endian 16-bit words below the prime of `stream(byte_count)`.
+    """The first `count` little-endian 16-bit words below the prime of `stream(byte_count)`; of random bytes, uniform.
 
     A stream that is asked again must give fresh bytes or, as an extendable hash does, the same ones and more.
     """
