@@ -60,6 +60,14 @@ def test_bytes_are_those_of_masks_and_shares(lattice) -> None:
     assert key_warning(lattice) is None
 
 
+def test_what_opens_a_sum_is_told_apart_only_where_it_goes_past_the_aggregator(lattice) -> None:
+    apart = [row[0] for row in byte_table(lattice).rows if "shares" in row[0]]
+    assert len(apart) == 4
+    lattice["bytes"] |= {"to_openers_sealed": 0, "from_openers_sealed": 0}
+    assert not any("shares" in row[0] for row in byte_table(lattice).rows)
+    assert "with what opens the sum, signatures, checks" in " ".join(byte_sentences(lattice))
+
+
 def test_a_large_model_pays_no_price(lattice) -> None:
     lattice["packing"]["lane_count"] = lattice["packing"]["lanes_per_ciphertext"]
     assert "small model" not in " ".join([*byte_sentences(lattice), *time_sentences(lattice)])

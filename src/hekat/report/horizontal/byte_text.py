@@ -38,7 +38,7 @@ def byte_table(summary: Mapping[str, Any]) -> Table:
         return Table("Bytes of one update", ("what", "figure"), tuple(rows), "The parties know what they sent.")
     protection = summary["settings"]["protection"]
     form = {"lattice": "masked", "paillier": "encrypted"}.get(protection, "NOT encrypted")
-    apart = ", shares apart" if protection == "lattice" else ""
+    apart = ", shares apart" if sizes.get("to_openers_sealed") else ""
     rows = [
         ("values in one update", format_count(sizes["update_values"])),
         ("the same as plain float32 numbers", format_byte_count(sizes["float32_per_update"])),
@@ -62,9 +62,13 @@ def byte_table(summary: Mapping[str, Any]) -> Table:
 
 def _lattice_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     sizes, packing = summary["bytes"], summary["packing"]
-    rows = [
-        ("shares and sums of shares, sent to those who open", format_byte_count(sizes.get("to_openers_sealed"))),
-        ("the same, received", format_byte_count(sizes.get("from_openers_sealed"))),
+    rows = []
+    if sizes.get("to_openers_sealed"):  # with a committee, all that opens a sum goes by the aggregator
+        rows += [
+            ("shares and sums of shares, sent to those who open", format_byte_count(sizes["to_openers_sealed"])),
+            ("the same, received", format_byte_count(sizes.get("from_openers_sealed"))),
+        ]
+    rows += [
         ("the masked numbers alone, before they are sealed", format_byte_count(sizes.get("update_written"))),
         ("numbers masked (values, weight, counters)", format_count(packing["lane_count"])),
         ("bits of a number's slot", format_count(packing["lane_bits"])),
@@ -104,13 +108,14 @@ def byte_sentences(summary: Mapping[str, Any]) -> list[str]:
 
 def _lattice_sentences(summary: Mapping[str, Any]) -> list[str]:
     sizes, packing = summary["bytes"], summary["packing"]
+    to_openers = sizes.get("to_openers_sealed")
+    opening = "" if to_openers else "what opens the sum, "
     found = [
         f"One update has {format_count(sizes['update_values'])} values, {format_count(packing['lane_count'])} numbers "
         f"with its weight and counters. Masked these take {format_byte_count(sizes.get('update_written'))}; with "
-        f"signatures, checks and the seal of every message {format_byte_count(sizes['update_sealed'])} go to the "
-        f"aggregator, {format_times(sizes['ratio_to_float32'])} the size of float32."
+        f"{opening}signatures, checks and the seal of every message {format_byte_count(sizes['update_sealed'])} go to "
+        f"the aggregator, {format_times(sizes['ratio_to_float32'])} the size of float32."
     ]
-    to_openers = sizes.get("to_openers_sealed")
     if to_openers:
         found.append(
             f"Beside it {format_byte_count(to_openers)} go to those who open the sum, and "
