@@ -38,6 +38,7 @@ RANDOMISED = (
     "tests/encrypted_array/",
     "attacks.py",
     "test_chosen_plaintexts.py",
+    "test_cross_products.py",
     "test_whole_mask.py",
     "test_single_tenant_run.py",
 )
