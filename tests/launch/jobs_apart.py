@@ -9,7 +9,7 @@ from tests.launch.roles_apart import RolesApart
 
 from hekat.wire.keyfile import save_private_key
 
-PARTIES = ("north", "east", "south", "west", "middle", "coast", "island")
+PARTIES = ("north", "east", "south", "west", "middle", "coast", "island", "hills")
 HORIZONTAL = """format = 2
 name = "clinics"
 protocol = "horizontal"

@@ -100,6 +100,18 @@ def test_horizontal_roles_train_what_one_process_trains(fork, tmp_path, paillier
     assert not (apart.run_of("hub") / "model.npz").exists()
 
 
+def test_all_roles_know_the_members_that_eight_parties_drew(fork, tmp_path) -> None:
+    apart = clinics(tmp_path, 8, 'kind = "lattice"', rounds=1)
+    ended = apart.play(fork)
+    assert {role: (one.code, one.told.get("error")) for role, one in ended.items()} == dict.fromkeys(
+        apart.roles, (0, None)
+    )
+    summaries = {role: load_summary(apart.run_of(role)) for role in apart.roles}
+    openers = {role: tuple(summary["settings"]["openers"]) for role, summary in summaries.items()}
+    assert len(set(openers.values())) == 1, openers
+    assert len(openers["hub"]) == 7
+
+
 def test_a_killed_party_drops_out_as_a_lost_one_does(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 5, 'kind = "lattice"', rounds=3)
     apart.preludes["west"] = KILLED_IN_ROUND_2

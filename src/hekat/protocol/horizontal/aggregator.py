@@ -16,6 +16,7 @@ Few parties compare their models among themselves. A run that stopped before tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hekat.data import check_same_schema
@@ -47,7 +48,7 @@ class AggregatorRun:
     """What the machine gives the aggregator. `rounds_done` above 0 resumes; `step_timeout_s` is the time for a message.
 
     `rounds_finished`: the stop rule ended the rounds before. `is_validated`: the last validation was made before, and
-    is not served again. `folds_done` folds were finished before as well.
+    is not served again. `folds_done` folds were finished before as well. `on_members` receives the drawn members.
     """
 
     stopwatch: Stopwatch
@@ -56,6 +57,7 @@ class AggregatorRun:
     rounds_finished: bool = False
     is_validated: bool = False
     folds_done: int = 0
+    on_members: Callable[[tuple[str, ...]], None] = lambda members: None
 
 
 def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: AggregatorRun) -> None:
@@ -68,7 +70,8 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
         for party in settings.parties:
             channel.send(party, "start", StartMessage(party_count=len(settings.parties)))
         plan = plan_sums(settings, run.rounds_done)
-        summation = start_summation(channel, sums, roster, AggregatorSumRun(run.stopwatch, plan, run.step_timeout_s))
+        for_sums = AggregatorSumRun(run.stopwatch, plan, run.step_timeout_s, run.on_members)
+        summation = start_summation(channel, sums, roster, for_sums)
         if fresh and settings.found:
             summation.bound_slots(slots_of_categories(len(settings.found)))
             summation.serve(CATEGORIES_STEP)

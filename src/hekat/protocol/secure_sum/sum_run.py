@@ -43,8 +43,12 @@ class PartySumRun:
 
 @dataclass(frozen=True)
 class AggregatorSumRun:
-    """What the aggregator's machine gives its side; `step_timeout_s`: the time of one message or upload."""
+    """What the aggregator's machine gives its side; `step_timeout_s`: the time of one message or upload.
+
+    `on_members` receives the drawn members.
+    """
 
     stopwatch: Stopwatch
     plan: SumPlan
     step_timeout_s: float | None = None
+    on_members: Callable[[tuple[str, ...]], None] = lambda members: None

@@ -191,6 +191,7 @@ class HorizontalRole:
                 rounds_finished=point.finished,
                 is_validated=point.validated,
                 folds_done=point.folds,
+                on_members=self._keep_members,
             )
             run_aggregator(channel, settings, run)
             return None

@@ -87,6 +87,8 @@ def start_masked(
     }
     number = first_upload_number(next_numbers)
     members = pass_on_draw(channel, settings) if needs_draw(settings) else None
+    if members is not None:
+        run.on_members(members)
     groups = GroupParties(roster, receive_bound_groups(channel, settings, roster, run.plan, members))
     settle_partners(channel, settings, members, timeout_s=run.step_timeout_s)
     return MaskedSummation(
