@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.secure_sum.cost.packing import packing_in_chunks
 from hekat.scheme.lattice import SETS
 from hekat.summary.horizontal.caveats import _who_opens
 from hekat.summary.horizontal.described_settings import CLAIM, describe_settings, security_of
@@ -58,3 +59,15 @@ def test_settings_of_other_protections_are_left_out() -> None:
     assert (shared["openers"], shared["openers_needed"]) == (["p0", "p1", "p2"], 1)
     authority = describe_settings(settings_of(3, opening="authority", authority="notary"))
     assert (authority["openers"], authority["openers_needed"]) == (["notary"], 1)
+
+
+@pytest.mark.parametrize(
+    ("slots", "told"), [(None, "A16-256 or C16-256"), (1000, "A16-256"), (100_000, "C16-256")], ids=str
+)
+def test_a_role_that_sends_no_update_tells_each_set_that_updates_can_be_under(slots, told) -> None:
+    settings = settings_of(200)
+    packing = None if slots is None else packing_in_chunks(SETS["A16-256"].form, slots)
+    described = describe_settings(settings, settings.parties[:7], packing)
+    assert described["parameter_set"] == told
+    assert described["ring"].count("degree") == len(told.split(" or "))
+    assert described["security"] == f"at least {CLAIM}"

@@ -22,7 +22,7 @@ def describe_settings(
     """Every setting; those that another protection has are left out.
 
     `members` are those that were drawn for the job, None where all parties are; `packing` is of an update, None where
-    there was none.
+    there was none: a role that sends none tells each set that updates can be under.
     """
     training, codec = settings.training, settings.codec
     return {
@@ -104,6 +104,12 @@ def parameters_of_update(settings: HorizontalSettings, packing: Packing | None) 
     return parameters_of_sum(settings.sums, settings.codec.value_bits, settings.sample_size, slot_count)
 
 
+def _possible_sets(settings: HorizontalSettings, packing: Packing | None) -> list[LatticeParameters]:
+    many = parameters_of_update(settings, packing)
+    few = parameters_of_sum(settings.sums, settings.codec.value_bits, settings.sample_size, 1)
+    return [many] if packing is not None or few == many else [few, many]
+
+
 def _describe_protection(
     settings: HorizontalSettings, members: Sequence[str] | None, packing: Packing | None
 ) -> dict[str, Any]:
@@ -111,15 +117,15 @@ def _describe_protection(
         return {"key_bits": settings.key_bits}
     if settings.protection == "none":
         return {}
-    parameters = parameters_of_update(settings, packing)
-    ring = parameters.form.ring
+    sets = _possible_sets(settings, packing)
+    rings = [one.form.ring for one in sets]
     way = make_opening_scheme(settings.sums, members=members)
     return {
         "opening": settings.opening,
         "openers": list(way.members) or list(settings.parties),
         "openers_needed": way.quorum or 1,
-        "parameter_set": parameters.name,
-        "ring": f"degree {ring.degree}, modulus of {ring.modulus.bit_length()} bits",
-        "security": security_of(parameters),
+        "parameter_set": " or ".join(one.name for one in sets),
+        "ring": " or ".join(f"degree {ring.degree}, modulus of {ring.modulus.bit_length()} bits" for ring in rings),
+        "security": min(map(security_of, sets), key=len),
         **({"check_sum": True} if settings.check_sum else {}),
     }
