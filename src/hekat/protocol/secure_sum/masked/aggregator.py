@@ -133,8 +133,15 @@ class MaskedSummation(Summation):
             f"the sum of {step} does not open",
             expected=f"one of {MAX_UPLOADS} uploads to open at all parties",
             got=f"none did; the last not at {', '.join(unopened)}",
-            cure="the ledgers say whose releases did not fit: find out what runs there",
+            cure=self._whom_to_ask(),
         )
+
+    def _whom_to_ask(self) -> str:
+        authority, leader = self._settings.authority, self._settings.leader
+        if not authority:
+            return "the ledgers say whose releases did not fit: find out what runs there"
+        # No party can tell a release that is wrong from one under another key than the first party gave the parties.
+        return f"find out what runs at {authority}, and at {leader}, which gave {authority} the key of its releases"
 
     # --- shares ----------------------------------------------------------------------------------------
 

@@ -67,6 +67,17 @@ def test_an_authority_takes_no_other_secret_of_the_parties(key, play, masked_set
     assert rehearsal.records == []
 
 
+def test_a_leader_that_gives_the_authority_another_key_of_releases_is_named_beside_it(play, masked_settings) -> None:
+    def changed(to, step, message):
+        told = isinstance(message, RunSecretsMessage) and to == "notary"
+        return replace(message, release_key=bytes(range(32))) if told else None
+
+    rehearsal, _, error = play(changed, role="a", settings=masked_settings(5, "authority"))
+    assert "does not open" in str(error)
+    assert "find out what runs at notary, and at a, which gave notary the key of its releases" in str(error)
+    assert rehearsal.records == []
+
+
 def test_the_attack_all_parties_together_make_the_aggregator_take_memory(monkeypatch, rehearse_masked, meddle) -> None:
     """As long as they agreed on a size, an accumulator of it was made: 2^33 lanes took 16 GiB and more."""
     taken: list[int] = []
