@@ -39,7 +39,7 @@ PARTY_STEPS = {
     "share check": f"{ROUND}checked",
     "upload": f"{ROUND}block",
     "statement": f"{ROUND}statement",
-    "release": f"{ROUND}release",
+    "release": f"{ROUND}released",
     "sum": f"{ROUND}opened",
     "end": "final/model",
 }
