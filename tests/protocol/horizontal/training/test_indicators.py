@@ -9,11 +9,12 @@ import pytest
 from scipy import sparse
 
 from hekat.data import Table
+from hekat.errors import BoundError
 from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.gram import GRAM_STEP, ROOM, sum_curvature
 from hekat.protocol.horizontal.training.loop import LocalRun, train
 from hekat.protocol.horizontal.training.standardise import ColumnFindings, fit_standardiser
-from hekat.protocol.secure_sum.aggregation import Alone
+from hekat.protocol.secure_sum.aggregation import Aggregate, Alone, SumRequest
 from hekat.protocol.secure_sum.paillier.party import PaillierAggregation
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
@@ -122,6 +123,18 @@ def test_a_table_of_categories_alone_is_standardised(is_sparse, rehearse, settin
         tables[name] = Table(features, np.arange(50) % 2, JOBS, name, indicators=JOBS)
     state = rehearse(settings_of(training=TrainingSettings(algorithm="lbfgs", round_count=2)), tables).run()
     np.testing.assert_allclose(state.standardiser.spread, np.concatenate(dense).std(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("ones", [-1, 5])
+def test_a_forged_number_of_rows_of_a_category_is_refused(ones: int) -> None:
+    class Forged(Alone):
+        def weighted_mean(self, request: SumRequest) -> Aggregate:
+            found = super().weighted_mean(request)
+            return replace(found, counters=found.counters | {"0/ones": ones})
+
+    features = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 4.0], [1.0, 3.0]])
+    with pytest.raises(BoundError, match="a number of rows of one category is wrong"):
+        fit_standardiser(Forged(), features, 100, indicators=(0,))
 
 
 def test_a_category_of_all_rows_or_of_none_is_constant() -> None:
