@@ -138,6 +138,21 @@ def test_mod_segment_product_of_many(engine, numbers, seed):
     numbers.same(numbers.store(found), numbers.objects(expected, (40,)))
 
 
+@pytest.mark.parametrize("bits", [129, 1024])
+@pytest.mark.parametrize(("count", "member_count"), [(0, 0), (5, 0), (1, 30), (9, 200), (200, 9)])
+def test_mod_segment_product_of_members(engine, numbers, bits, count, member_count):
+    """Members may come several times, in several segments, or never."""
+    modulus = numbers.modulus(bits, "random")
+    values = numbers.objects([value or 1 for value in numbers.residues(modulus, (count,))], (count,))
+    rng = np.random.default_rng([bits, count, member_count])
+    members, segments = rng.integers(0, max(count, 1), member_count), rng.integers(0, 6, member_count)
+    expected = [1] * 7
+    for member, segment in zip(members, segments, strict=True):
+        expected[segment] = expected[segment] * values[member] % modulus.value
+    found = engine.mod_segment_product(numbers.load(engine, values, modulus), segments, 7, members)
+    numbers.same(numbers.store(found), numbers.objects(expected, (7,)))
+
+
 @pytest.mark.parametrize(("shape", "axis"), [((4000,), 0), ((3, 1500), 1), ((1500, 3), 0)])
 @pytest.mark.size_bits(513)
 def test_mod_product_of_long_lines(engine, numbers, shape, axis):

@@ -180,6 +180,21 @@ CASES = {
         InputError,
         "int64",
     ),
+    "segment_members_shape": (
+        lambda e: e.mod_segment_product(residues(e, 2), indices(0, 0), 1, indices(1)),
+        InputError,
+        "do not fit a segment product",
+    ),
+    "segment_members_outside": (
+        lambda e: e.mod_segment_product(residues(e, 2), indices(0), 1, indices(2)),
+        InputError,
+        "members out of range",
+    ),
+    "segment_members_dtype": (
+        lambda e: e.mod_segment_product(residues(e, 2), indices(0), 1, np.zeros(1, np.uint8)),
+        InputError,
+        "members have the wrong layout",
+    ),
     "segment_count_negative": (
         lambda e: e.mod_segment_product(residues(e, 0), indices(), -1),
         InputError,

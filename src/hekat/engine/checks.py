@@ -183,16 +183,22 @@ def check_sparse_multi_exp(a: ResidueArray, exponents: SparseExponents, negative
     _check_index_array(exponents.bases, "bases of sparse exponents", a.shape[0])
 
 
-def check_segments(a: ResidueArray, segments: IndexArray, segment_count: int) -> None:
-    """Raise InputError unless `segments` names, for each residue of `a`, one of `segment_count` segments."""
+def check_segments(
+    a: ResidueArray, segments: IndexArray, segment_count: int, members: IndexArray | None = None
+) -> None:
+    """Raise InputError unless `segments` names one of `segment_count` segments for each residue of `a`, or for each of
+    the `members` that name one."""
     if segment_count < 0:
         raise InputError("segment_count refused", expected="0 or more", got=str(segment_count))
     _check_index_array(segments, "segments", segment_count)
-    if len(a.shape) != 1 or segments.shape != a.shape:
+    if members is not None:
+        _check_index_array(members, "members", a.size)
+    factors = a if members is None else members
+    if len(a.shape) != 1 or len(factors.shape) != 1 or segments.shape != factors.shape:
         raise InputError(
             "shapes do not fit a segment product",
-            expected="residues and segments of one shape (count,)",
-            got=f"residues {a.shape} and segments {segments.shape}",
+            expected="residues (or members of them) and segments of one shape (count,)",
+            got=f"residues {a.shape}, members {None if members is None else members.shape}, segments {segments.shape}",
         )
 
 

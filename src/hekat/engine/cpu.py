@@ -324,11 +324,13 @@ class CpuEngine(CpuRing, HostMemory, HostRandom):
             raise refuse_not_invertible(refused, a.shape)
         return ResidueArray(self, a.modulus, (m,), out)
 
-    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
+    def mod_segment_product(
+        self, a: ResidueArray, segments: IndexArray, segment_count: int, members: IndexArray | None = None
+    ) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self, a)
-        check_segments(a, segments, segment_count)
-        return self._product_lines(a, *segment_groups(segments, segment_count), (segment_count,))
+        check_segments(a, segments, segment_count, members)
+        return self._product_lines(a, *segment_groups(segments, segment_count, members), (segment_count,))
 
     def _product_lines(self, a: ResidueArray, members: IndexArray, offsets: IndexArray, shape: Shape) -> ResidueArray:
         native = self._native_modulus(a.modulus)

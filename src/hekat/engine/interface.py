@@ -264,8 +264,14 @@ class Engine(RingEngine, Protocol):
         """
         ...
 
-    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
-        """For a and segments of shape (count,): the (segment_count,) products per segment; an empty one is 1."""
+    def mod_segment_product(
+        self, a: ResidueArray, segments: IndexArray, segment_count: int, members: IndexArray | None = None
+    ) -> ResidueArray:
+        """For a and segments of shape (count,): the (segment_count,) products per segment; an empty one is 1.
+
+        With `members` (count,) the factors are a[members[i]] in place of a[i]: a residue may then enter several
+        segments, or none, and is not copied. `a` has any length then. Memory access shows segments and members.
+        """
         ...
 
     def mod_inv(self, a: ResidueArray) -> ResidueArray:

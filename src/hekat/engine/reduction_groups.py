@@ -19,11 +19,16 @@ def axis_groups(shape: tuple[int, ...], axis: int) -> tuple[IndexArray, IndexArr
     return members, np.arange(group_count + 1, dtype=np.int64) * shape[axis]
 
 
-def segment_groups(segments: IndexArray, segment_count: int) -> tuple[IndexArray, IndexArray]:
-    """As `axis_groups`, for segments, each in the order of its members; an empty segment is an empty group."""
+def segment_groups(
+    segments: IndexArray, segment_count: int, members: IndexArray | None = None
+) -> tuple[IndexArray, IndexArray]:
+    """As `axis_groups`, for segments, each in the order of its members; an empty segment is an empty group.
+
+    `members`: the index that each entry of `segments` stands for, its own place if None.
+    """
     # In as few bits as the segments need, because NumPy sorts 8 and 16 bits by radix.
-    members = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
-    return members, offsets_of(np.bincount(segments, minlength=segment_count))
+    order = np.argsort(segments.astype(np.min_scalar_type(max(segment_count - 1, 0))), kind="stable")
+    return order if members is None else members[order], offsets_of(np.bincount(segments, minlength=segment_count))
 
 
 def offsets_of(lengths: IndexArray) -> IndexArray:

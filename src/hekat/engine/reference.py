@@ -236,12 +236,15 @@ class ReferenceEngine(ReferenceRing, HostMemory, HostRandom):
         results = [_product(powers[start:stop], n) for start, stop in pairwise(exponents.offsets.tolist())]
         return ResidueArray(self, a.modulus, (exponents.result_count,), results)
 
-    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
+    def mod_segment_product(
+        self, a: ResidueArray, segments: IndexArray, segment_count: int, members: IndexArray | None = None
+    ) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self, a)
-        check_segments(a, segments, segment_count)
+        check_segments(a, segments, segment_count, members)
         results = [1] * segment_count
-        for value, segment in zip(a.data, segments, strict=True):
+        values = a.data if members is None else [a.data[member] for member in members]
+        for value, segment in zip(values, segments, strict=True):
             results[segment] = results[segment] * value % a.modulus.value
         return ResidueArray(self, a.modulus, (segment_count,), results)
 

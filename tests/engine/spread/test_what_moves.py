@@ -118,6 +118,16 @@ def test_a_segment_of_one_member_stays_with_it(spread):
     assert ints(found[0]) == [3**3, 3**3, 3**9, 3**21 % N.value, 1]
 
 
+def test_members_of_segments_stay_where_they_lie(spread):
+    a = spread.load(VALUES)
+    members, segments = np.array([7, 0, 0, 7, 1, 6]), np.array([2, 0, 1, 1, 0, 2])
+    found = []
+    assert spread.moved(lambda: found.append(spread.engine.mod_segment_product(a, segments, 4, members))) == (1, 1)
+    assert ints(found[0]) == [
+        v % N.value for v in (VALUES[0] * VALUES[1], VALUES[0] * VALUES[7], VALUES[7] * VALUES[6], 1)
+    ]
+
+
 def test_a_matrix_product_moves_its_partial_results_alone(spread):
     a = spread.load(VALUES)
     exponents = limbs_from_ints([i + j for i in range(8) for j in range(6)], 1).reshape(8, 6, 1)

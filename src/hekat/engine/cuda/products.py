@@ -31,11 +31,13 @@ class CudaProducts(CudaPowers):
         rows = self._product_lines(a.modulus, self._rows(a), *axis_groups(a.shape, axis))
         return self._residues(a.modulus, shape, rows)
 
-    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
+    def mod_segment_product(
+        self, a: ResidueArray, segments: IndexArray, segment_count: int, members: IndexArray | None = None
+    ) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self._self, a)
-        check_segments(a, segments, segment_count)
-        rows = self._product_lines(a.modulus, self._rows(a), *segment_groups(segments, segment_count))
+        check_segments(a, segments, segment_count, members)
+        rows = self._product_lines(a.modulus, self._rows(a), *segment_groups(segments, segment_count, members))
         return self._residues(a.modulus, (segment_count,), rows)
 
     def _product_lines(

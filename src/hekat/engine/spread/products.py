@@ -52,14 +52,18 @@ class SpreadProducts(SpreadResidues):
         groups = np.expand_dims(np.arange(prod(shape), dtype=np.int64).reshape(shape), axis)
         return self._group_products(a, np.broadcast_to(groups, a.shape).ravel(), shape)
 
-    def mod_segment_product(self, a: ResidueArray, segments: IndexArray, segment_count: int) -> ResidueArray:
+    def mod_segment_product(
+        self, a: ResidueArray, segments: IndexArray, segment_count: int, members: IndexArray | None = None
+    ) -> ResidueArray:
         """The (segment_count,) products of each segment's residues; an empty segment is 1."""
         check_own(self._self, a)
-        check_segments(a, segments, segment_count)
+        check_segments(a, segments, segment_count, members)
         shape = (segment_count,)
         if a.data.partition.is_whole:
-            return self._whole(a, shape, lambda engine, part: engine.mod_segment_product(part, segments, segment_count))
-        return self._group_products(a, segments, shape)
+            return self._whole(
+                a, shape, lambda engine, part: engine.mod_segment_product(part, segments, segment_count, members)
+            )
+        return self._group_products(a, segments, shape, members)
 
     def mod_multi_exp(
         self, a: ResidueArray, exponents: LimbArray | SparseExponents, negative: BoolArray | None = None
@@ -96,14 +100,22 @@ class SpreadProducts(SpreadResidues):
 
     # --- partial products ------------------------------------------------------------------------------
 
-    def _group_products(self, a: ResidueArray, groups: IndexArray, shape: Shape) -> ResidueArray:
-        """The product of each group's residues; `groups` names the result of each residue."""
+    def _group_products(
+        self, a: ResidueArray, groups: IndexArray, shape: Shape, members: IndexArray | None = None
+    ) -> ResidueArray:
+        """The product of each group's residues; `groups` names the result of each residue, or of each member."""
         count = prod(shape)
+        partition: Partition = a.data.partition
 
         def task(owner: int) -> Callable[[Engine], _Groups]:
-            numbers, own = renumber(groups[a.data.partition.positions(owner)], count)
             part = a.data.of[owner]
-            return lambda engine: _Groups(numbers, engine.mod_segment_product(part, own, numbers.size))
+            if members is None:
+                numbers, own = renumber(groups[partition.positions(owner)], count)
+                return lambda engine: _Groups(numbers, engine.mod_segment_product(part, own, numbers.size))
+            entries = np.flatnonzero(partition.owners[members] == owner)
+            numbers, own = renumber(groups[entries], count)
+            ranks = partition.ranks[members[entries]]
+            return lambda engine: _Groups(numbers, engine.mod_segment_product(part, own, numbers.size, ranks))
 
         return self._join_groups(a, {owner: task(owner) for owner in a.data.of}, shape)
 

@@ -150,9 +150,12 @@ def sum_along(c: Ciphertexts, axis: int | None = None) -> Ciphertexts:
     return Ciphertexts(c.public, c.engine.mod_product(c.residues, axis))
 
 
-def segment_sum(c: Ciphertexts, segments: IndexArray, count: int) -> Ciphertexts:
-    """Ciphertexts of the sums per segment, shape (count,), for c and int64 `segments` of one shape (k,)."""
-    return Ciphertexts(c.public, c.engine.mod_segment_product(c.residues, segments, count))
+def segment_sum(c: Ciphertexts, segments: IndexArray, count: int, members: IndexArray | None = None) -> Ciphertexts:
+    """Ciphertexts of the sums per segment, shape (count,), for c and int64 `segments` of one shape (k,).
+
+    With int64 `members` (k,) the addends are c[members], which are not copied; c then has any length.
+    """
+    return Ciphertexts(c.public, c.engine.mod_segment_product(c.residues, segments, count, members))
 
 
 def rerandomise(
