@@ -3,5 +3,6 @@
 from hekat.encrypted_array.array_class import EncryptedArray
 from hekat.encrypted_array.indexing import concatenate, stack
 from hekat.encrypted_array.make import array
+from hekat.encrypted_array.segments import segment_sum
 
-__all__ = ["EncryptedArray", "array", "concatenate", "stack"]
+__all__ = ["EncryptedArray", "array", "concatenate", "segment_sum", "stack"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hekat.encrypted_array import arithmetic, indexing, products, sums
+from hekat.encrypted_array import arithmetic, indexing, products, segments, sums
 from hekat.encrypted_array.refusals import refuse, refuse_comparison, refuse_division
 from hekat.encrypted_array.values import EncryptedValues
 
@@ -22,6 +22,13 @@ class NumpyProtocol:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc is np.add and method == "reduce":
             return _sum(*inputs, **{"axis": 0, **options})
+        if ufunc is np.add and method == "reduceat":
+            return _reduceat(*inputs, **options)
+        if method == "at":
+            refuse(
+                f"np.{ufunc.__name__}.at would change an encrypted array, which never changes",
+                "x + hekat.encrypted_array.segment_sum(addends, indices, len(x)) adds at indices",
+            )
         if any(value is not None for value in options.values()) or method != "__call__":
             refuse(f"np.{ufunc.__name__} with {method} or options does not work on encrypted arrays", _CURE)
         if ufunc in _COMPARISONS:
@@ -72,6 +79,14 @@ def _sum(x: EncryptedValues, axis: Any = None, keepdims: Any = False, **options:
     return sums.sum_axes(x, axis, keepdims is True)
 
 
+def _reduceat(x: Any, indices: Any, axis: Any = 0, **options: Any) -> EncryptedValues:
+    _check_default(options)
+    if not _is_encrypted(x):
+        segments.refuse_encrypted("the indices of np.add.reduceat")
+    sums: EncryptedValues = segments.reduceat(x, indices, axis)
+    return sums
+
+
 def _reshape(x: EncryptedValues, shape: Any, **options: Any) -> EncryptedValues:
     _check_default(options, order="C")
     return indexing.reshape(x, (shape,))
@@ -108,6 +123,8 @@ _UFUNCS: dict[np.ufunc, Callable[..., EncryptedValues]] = {
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.sum: _sum,
     np.dot: _dot,
+    np.bincount: segments.bincount,
+    np.histogram: segments.histogram,
     np.concatenate: _joined(indexing.concatenate),
     np.stack: _joined(indexing.stack),
     np.reshape: _reshape,
