@@ -14,8 +14,8 @@ from hekat.estimator.data_frames import IdName
 from hekat.estimator.party_tables import Columns, check_ids
 from hekat.protocol.psi.settings import KINDS, IntersectionSettings
 from hekat.protocol.setting_checks import check_choice
+from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS, check_prediction_limit
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS, check_prediction_limit
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import Form, Protection, Task, VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, number_or_rule

@@ -13,8 +13,9 @@ from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.matching import Matching
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predict, match_and_train
+from hekat.protocol.vertical_linear.party_roles import match_and_predict, match_and_train
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role

@@ -8,7 +8,7 @@ import pytest
 from hekat.data import Table
 from hekat.errors import JobError
 from hekat.launch.vertical_linear.run import run_vertical_job
-from hekat.protocol.vertical_linear.hold_out import hold_out_rows
+from hekat.protocol.vertical.hold_out import hold_out_rows
 
 HOLD_OUT = "[protection]\nkind = 'none'\n[validation]\nhold_out = 0.25\n[training]\nlearning_rate = 0.5\n"
 

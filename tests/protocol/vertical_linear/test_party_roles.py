@@ -12,6 +12,7 @@ from hekat.errors import InputError, PolicyError
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.prediction_limit import check_prediction_limit
 from hekat.protocol.vertical_linear import party_roles
 from hekat.protocol.vertical_linear.party_roles import (
     MatchedTable,
@@ -21,7 +22,7 @@ from hekat.protocol.vertical_linear.party_roles import (
     match_rows,
 )
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 
 def test_aligned_rows_are_all_common_and_nothing_is_sent(tables_of) -> None:
@@ -44,7 +45,7 @@ def test_a_caller_may_refuse_the_common_rows_before_the_role_begins(tables_of, p
 
     role = partial(match_and_train, None) if play == "train" else partial(match_and_predict, None, None)
     with pytest.raises(InputError, match="too few rows"):
-        role(table, None, matching, refuse)
+        role(table, VerticalLinearSettings("bank", ("insurer",), task="linear"), matching, refuse)
     assert seen == [len(table)]
     assert set(phases.seconds) == {INTERSECTION}
 

@@ -13,7 +13,7 @@ from hekat.job.job_head import PLAYED_PROTOCOLS, PROTOCOLS
 from hekat.job.section import Section
 from hekat.protocol.horizontal.validation_settings import MAX_BINS
 from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
-from hekat.protocol.vertical_linear.prediction.limit import MAX_PREDICTIONS
+from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
 

@@ -2,58 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from hekat.channel import PartyPublicKey
-from hekat.data import ColumnSpecs
 from hekat.errors import JobError
 from hekat.job.job_head import read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
-from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
+from hekat.job.vertical.columns_job import (
+    ColumnsJob,
+    check_measured,
+    read_flag,
+    read_hold_out,
+    read_intersection,
+)
 from hekat.protocol.role_names import check_role_name
-from hekat.protocol.vertical_linear.hold_out import MAX_HOLD_OUT
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, number_or_rule, refuse_setting
+from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining, number_or_rule
 
 PROTOCOL: Final = "vertical_linear"
-ALIGNED: Final = "aligned"
 
 
-@dataclass(frozen=True)
-class VerticalJob:
-    """A checked job. `intersection` None: rows are in the same order at all parties already. `digest` is over the
-    file's bytes: parties with different files are told before they start."""
+@dataclass(frozen=True, kw_only=True)
+class VerticalJob(ColumnsJob):
+    """A checked job of a vertical regression."""
 
-    name: str
-    digest: bytes
     settings: VerticalLinearSettings
-    intersection: IntersectionSettings | None
     prediction: PredictionSettings
-    data: str
-    test_data: str | None
-    timeout_s: float
-    compare_centralised: bool = False
     check_exactness: bool = False
-    columns: ColumnSpecs = field(default_factory=ColumnSpecs)
-    sparse: bool = False
-    hold_out: float = 0.0
-    """The fraction of the common rows that is not trained on but measured on."""
-    party_keys: Mapping[str, PartyPublicKey] = field(default_factory=dict, repr=False)
-    """The key that every role signs with; none where the job leaves that open."""
-
-    @property
-    def measures(self) -> bool:
-        """Whether the run predicts rows that it measures on."""
-        return self.test_data is not None or self.hold_out > 0
-
-    @property
-    def intersection_kind(self) -> str:
-        return ALIGNED if self.intersection is None else self.intersection.kind
 
 
 def load_vertical_job(path: Path) -> VerticalJob:
@@ -72,20 +50,20 @@ def load_vertical_job(path: Path) -> VerticalJob:
         name=head.name,
         digest=head.digest,
         settings=settings,
-        intersection=_read_intersection(top.take_section("intersection"), settings),
+        intersection=read_intersection(top.take_section("intersection"), settings.guest, settings.hosts),
         prediction=prediction,
         data=data,
         test_data=test_data,
         timeout_s=read_timeout(top, len(settings.everyone)),
-        compare_centralised=_read_flag(top.take_section("compare"), "centralised"),
-        check_exactness=_read_flag(top.take_section("checks"), "exactness"),
+        compare_centralised=read_flag(top.take_section("compare"), "centralised"),
+        check_exactness=read_flag(top.take_section("checks"), "exactness"),
         columns=read_columns(top.take_section("columns")),
         sparse=top.take("sparse", bool, False),
-        hold_out=_read_hold_out(top.take_section("validation")),
+        hold_out=read_hold_out(top.take_section("validation")),
         party_keys=read_party_keys(top.take_section(SECTION), settings.everyone),
     )
     top.finish()
-    _check_test_scores(job)
+    check_measured(job, settings.guest, prediction.receivers)
     return job
 
 
@@ -167,74 +145,9 @@ def _read_fixed_point(section: Section) -> FixedPoint:
     return fixed_point
 
 
-def _read_intersection(section: Section, settings: VerticalLinearSettings) -> IntersectionSettings | None:
-    kind = section.take("kind", str, KINDS[0])
-    key_bits = DEFAULT_KEY_BITS if kind == ALIGNED else section.take("key_bits", int, DEFAULT_KEY_BITS)
-    section.finish()
-    if kind == ALIGNED:
-        return None
-    if kind not in KINDS:
-        raise JobError(
-            "intersection.kind refused",
-            expected=" or ".join(repr(known) for known in (*KINDS, ALIGNED)),
-            got=repr(kind),
-            cure="choose one of them",
-        )
-    return IntersectionSettings(settings.guest, settings.hosts, kind, key_bits=key_bits)
-
-
 def _read_prediction(section: Section, settings: VerticalLinearSettings) -> PredictionSettings:
     receivers = section.take_optional_texts("receivers")
     score_bits = section.take("score_bits", int, SCORE_BITS)
     section.finish()
     receivers = (settings.guest,) if receivers is None else receivers
     return PredictionSettings(settings.guest, settings.hosts, receivers, score_bits)
-
-
-def _read_hold_out(section: Section) -> float:
-    fraction = section.take("hold_out", float, 0.0)
-    if "folds" in section.remaining():
-        raise JobError(
-            "validation.folds belongs to horizontal jobs",
-            expected="validation.hold_out in a job with a guest and hosts",
-            got="validation.folds",
-            cure="set hold_out = 0.2, or cross-validate with hekat.estimator on one machine",
-        )
-    section.finish()
-    if not 0 <= fraction <= MAX_HOLD_OUT:
-        refuse_setting("validation.hold_out", f"0, or a fraction of up to {MAX_HOLD_OUT}", fraction)
-    return fraction
-
-
-def _read_flag(section: Section, key: str) -> bool:
-    """The one switch of a section, off where it is not said."""
-    found = section.take(key, bool, False)
-    section.finish()
-    return found
-
-
-def _check_test_scores(job: VerticalJob) -> None:
-    """Raise JobError where test data is to be scored and the one that has its labels gets no score, or a comparison has
-    nothing to be made on."""
-    if job.hold_out and job.test_data is not None:
-        raise JobError(
-            "a job measures on test_data or on rows that it holds out",
-            expected="one of the two",
-            got="test_data and validation.hold_out",
-            cure="leave out one of them",
-        )
-    if job.compare_centralised and not job.measures:
-        raise JobError(
-            "a comparison with centralised training needs rows to compare scores on",
-            expected="test_data, a name under which every party has rows, or validation.hold_out",
-            got="no such line",
-            cure="add test_data, rows that training does not see (on the training rows' own name a comparison says "
-            "nothing of new rows), or set compare.centralised = false",
-        )
-    if job.measures and job.settings.guest not in job.prediction.receivers:
-        raise JobError(
-            "the metrics of test rows need their scores at the guest",
-            expected=f"{job.settings.guest!r} among prediction.receivers",
-            got=", ".join(job.prediction.receivers),
-            cure="add the guest to prediction.receivers, or leave out test_data and validation.hold_out",
-        )

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hekat.errors import PolicyError
-from hekat.job.policy.column_checks import checks_of_columns
-from hekat.job.policy.job_limits import (
-    check_model,
-    check_rounds,
-    check_value_bits,
-    say_names,
-)
+from hekat.job.policy.job_limits import check_value_bits, say_names
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
 from hekat.job.policy.shared_checks import (
     check_exactness_check,
@@ -19,16 +13,20 @@ from hekat.job.policy.shared_checks import (
     check_protections,
     on_job,
     on_key_sizes,
-    on_parties,
 )
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
+from hekat.job.vertical.site_checks import (
+    intersection_key_size,
+    on_joined_rows,
+    on_model,
+    on_rounds,
+    on_tables,
+    yes_or_no,
+)
 from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
 from hekat.job.vertical_linear.key_makers import key_makers
-from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 from hekat.protocol.vertical_linear.settings import PROTECTIONS_OF_FORMS
-
-MAX_PREDICTIONS_KEY = "policy.max_predictions"
 
 
 def check_site_allows_vertical(site: Site, job: VerticalJob, here: Collection[str] | None = None) -> None:
@@ -41,7 +39,13 @@ def check_site_allows_vertical(site: Site, job: VerticalJob, here: Collection[st
 
 def vertical_checks(site: Site, job: VerticalJob, here: Collection[str] | None = None) -> list[PolicyCheck]:
     """Every line that the job is held against; `here` as in `check_site_allows_vertical`."""
-    return [*_on_protocol(site, job), *_on_protection(site, job), *_on_leaks(site, job), *_on_tables(site, job, here)]
+    return [
+        *_on_protocol(site, job),
+        *_on_protection(site, job),
+        *_on_leaks(site, job),
+        *on_tables(site, job, job.settings.parties, here),
+        *_on_arbiter(site, job),
+    ]
 
 
 def _on_protocol(site: Site, job: VerticalJob) -> list[PolicyCheck]:
@@ -50,18 +54,8 @@ def _on_protocol(site: Site, job: VerticalJob) -> list[PolicyCheck]:
     is_opened, bits = settings.form == "arbiter", settings.fixed_point.value_bits
     return [
         *on_job(site, PROTOCOL, job.digest),
-        PolicyCheck(
-            "policy.models",
-            settings.task,
-            "any" if policy.models is None else say_names(policy.models, "none"),
-            lambda: check_model(policy, settings.task),
-        ),
-        PolicyCheck(
-            "policy.max_rounds",
-            f"{settings.training.epochs:,} epochs",
-            "no limit" if policy.max_rounds is None else str(policy.max_rounds),
-            lambda: check_rounds(policy, settings.training.epochs, "lower training.epochs in the job", "epochs"),
-        ),
+        on_model(policy, settings.task),
+        on_rounds(policy, settings.training.epochs, "training.epochs", "epochs"),
         PolicyCheck(
             "policy.max_value_bits",
             f"{bits} bits" if is_opened else APPLIES_NOT,
@@ -94,15 +88,13 @@ def _on_protection(site: Site, job: VerticalJob) -> list[PolicyCheck]:
 def _key_sizes(job: VerticalJob) -> dict[str, int]:
     """The bits of the keys that the job asks for, by the key that says them."""
     sizes = {"protection.key_bits": job.settings.key_bits} if key_makers(job) else {}
-    if job.intersection is not None and job.intersection.kind == "rsa_blind":
-        sizes["intersection.key_bits"] = job.intersection.key_bits
-    return sizes
+    return {**sizes, **intersection_key_size(job)}
 
 
 def _on_leaks(site: Site, job: VerticalJob) -> list[PolicyCheck]:
     settings, policy = job.settings, site.policy
     return [
-        _yes_or_no(
+        yes_or_no(
             "policy.label_leak_waiver",
             settings.label_leak_accepted is not None,
             policy.label_leak_waiver,
@@ -114,7 +106,7 @@ def _on_leaks(site: Site, job: VerticalJob) -> list[PolicyCheck]:
                 "none",
             ),
         ),
-        _yes_or_no(
+        yes_or_no(
             "policy.column_leak_waiver",
             settings.column_leak_accepted is not None,
             policy.column_leak_waiver,
@@ -132,17 +124,7 @@ def _on_leaks(site: Site, job: VerticalJob) -> list[PolicyCheck]:
             "yes" if policy.exactness_check else "no",
             lambda: check_exactness_check(policy) if job.check_exactness else None,
         ),
-        _yes_or_no(
-            "policy.joined_rows",
-            job.compare_centralised,
-            policy.joined_rows,
-            PolicyError(
-                "the site does not allow the parties' rows to be put together",
-                expected="policy.joined_rows = true (one process then holds all columns and labels)",
-                got="false",
-                cure="set compare.centralised = false in the job",
-            ),
-        ),
+        on_joined_rows(job, policy),
         PolicyCheck(
             "policy.max_score_bits",
             f"{job.prediction.score_bits} bits",
@@ -152,31 +134,18 @@ def _on_leaks(site: Site, job: VerticalJob) -> list[PolicyCheck]:
     ]
 
 
-def _yes_or_no(line: str, is_asked: bool, is_allowed: bool, error: PolicyError) -> PolicyCheck:
-    def check() -> None:
-        if is_asked and not is_allowed:
-            raise error
-
-    return PolicyCheck(line, "yes" if is_asked else "no", "yes" if is_allowed else "no", check)
-
-
-def _on_tables(site: Site, job: VerticalJob, here: Collection[str] | None) -> list[PolicyCheck]:
-    settings = job.settings
-    parties = [party for party in settings.parties if here is None or party in here]
-    checks = [on_parties(site, parties)]
-    if settings.arbiter is not None:
-        arbiter = settings.arbiter
-        checks.append(
-            PolicyCheck(
-                "[party] of the arbiter",
-                f"{arbiter} as arbiter",
-                "no rows",
-                lambda: check_holds_no_rows(site, arbiter, "arbiter"),
-            )
+def _on_arbiter(site: Site, job: VerticalJob) -> list[PolicyCheck]:
+    arbiter = job.settings.arbiter
+    if arbiter is None:
+        return []
+    return [
+        PolicyCheck(
+            "[party] of the arbiter",
+            f"{arbiter} as arbiter",
+            "no rows",
+            lambda: check_holds_no_rows(site, arbiter, "arbiter"),
         )
-    for name in dict.fromkeys((job.data, job.test_data)):
-        checks += checks_of_columns(site, parties, name) if name is not None else []
-    return checks
+    ]
 
 
 def check_score_bits(policy: SitePolicy, score_bits: int) -> None:
@@ -188,25 +157,6 @@ def check_score_bits(policy: SitePolicy, score_bits: int) -> None:
             got=f"score_bits = {score_bits}",
             cure="take fewer score_bits, or let the site's owner raise policy.max_score_bits",
         )
-
-
-def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int = 0, openings: int = 1) -> None:
-    """Raise PolicyError where a run would end with more predictions than the site allows with a new model's parts.
-
-    `row_count` are the rows to measure on, `calibrated` the training rows that probabilities are fitted to,
-    whose scores are told `openings` times.
-    """
-    told = calibrated * openings
-    if told and row_count <= policy.max_predictions < row_count + told:
-        left = (policy.max_predictions - row_count) // openings
-        raise PolicyError(
-            "the site does not allow so many predictions to fit probabilities to",
-            expected=f"at most {left:,} training rows beside {row_count:,} rows to measure on: {MAX_PREDICTIONS_KEY}",
-            got=str(calibrated),
-            cure=f"set training.calibration_rows = {left} or fewer in the job, or let the site's owner raise "
-            f"{MAX_PREDICTIONS_KEY}",
-        )
-    check_prediction_limit("the site", row_count + told, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
 
 
 def _check_form(policy: SitePolicy, form: str) -> None:

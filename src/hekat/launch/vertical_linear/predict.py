@@ -27,13 +27,15 @@ from hekat.job.policy.job_limits import check_protocol, say_names
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.policy.shared_checks import check_has_tables, on_key_sizes
 from hekat.job.site_file import Site, find_source
-from hekat.job.vertical_linear.job_file import ALIGNED, PROTOCOL
+from hekat.job.vertical.columns_job import ALIGNED
+from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.job.vertical_linear.site_check import check_score_bits
 from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession
-from hekat.protocol.vertical_linear.party_roles import Matching, match_and_predict
+from hekat.protocol.vertical.matching import Matching
+from hekat.protocol.vertical_linear.party_roles import match_and_predict
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.answers import answers_of
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings

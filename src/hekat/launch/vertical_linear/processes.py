@@ -13,7 +13,7 @@ from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.launch.local.processes import ROLES_AT_ONCE, JobFiles, RoleProcesses
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.run import ON_ONE_MACHINE
-from hekat.protocol.vertical_linear.timing_labels import TRAINING
+from hekat.protocol.vertical.phases import TRAINING
 from hekat.run.numbered_files import numbers_of
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run

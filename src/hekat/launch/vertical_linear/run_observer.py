@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hekat.errors import PartyStoppedError
+from hekat.protocol.vertical.phases import TRAINING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
-from hekat.protocol.vertical_linear.timing_labels import TRAINING
 from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.progress import Progress
 from hekat.run.vertical_linear.checkpoint_files import CHECKPOINTS_FOLDER, PartyCheckpoint, save_party_checkpoint

@@ -1,13 +1,14 @@
 """Batches of rows, drawn once from the job's seed and kept for good.
 
-The rows of a batch follow from PCG64's raw numbers and a stable sort. NumPy keeps both from version to version, but not
-the permutation of a Generator.
+Which rows a batch has follows from `protocol.vertical.row_order`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+
+from hekat.protocol.vertical.row_order import draw_order
 
 IntArray = npt.NDArray[np.int64]
 
@@ -22,12 +23,6 @@ def draw_batches(row_count: int, batch_rows: int, seed: int) -> list[IntArray]:
         return []
     order = draw_order(row_count, seed)
     return [np.sort(part) for part in np.array_split(order, batch_count(row_count, batch_rows))]
-
-
-def draw_order(row_count: int, seed: int) -> IntArray:
-    """Draw an order (rows,) of all rows from the job's seed and their number."""
-    raw = np.random.PCG64(np.random.SeedSequence([seed, row_count])).random_raw(row_count)
-    return np.argsort(raw, kind="stable").astype(np.int64)
 
 
 def batch_count(row_count: int, batch_rows: int) -> int:

@@ -1,6 +1,6 @@
 """What one party does in a vertical run, wherever it runs: it finds the common rows, trains, and predicts.
 
-    1. `match_rows`: where tables have ids, a set intersection finds the rows that all parties have, in one order
+    1. `vertical.matching`: where tables have ids, a set intersection finds the rows that all parties have, in one order
     2. `match_and_train`: the party's role in the training, on the common rows
     3. `match_and_predict`: the party's role in a joint prediction, on the common rows of another table
 
@@ -9,7 +9,6 @@ All steps share the channel's session, and so one ledger of the party.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -20,53 +19,17 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
-from hekat.protocol.psi.rows import Positions
-from hekat.protocol.psi.settings import IntersectionSettings
-from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.hold_out import hold_out_rows
+from hekat.protocol.vertical.matching import MatchedTable, Matching, match_rows, match_training_rows
+from hekat.protocol.vertical.phases import PREDICTION, TRAINING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.timing_labels import KEYS, PREDICTION, TRAINING
+from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.scheme.paillier import generate_keys
 
 FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Matching:
-    """How a party finds the rows that all parties have; `intersection` None: rows are aligned, row by row.
-
-    `stopwatch` adds up what the party computes; `phases` adds up the whole time of each phase, waiting included.
-    `progress(what, done, total)` is called some times a second while the intersection computes.
-    """
-
-    intersection: IntersectionSettings | None
-    stopwatch: Stopwatch
-    phases: Stopwatch = field(default_factory=Stopwatch)
-    progress: Callable[[str, int, int], None] | None = None
-
-
-@dataclass(frozen=True)
-class MatchedTable:
-    """A party's rows that all parties have, in the order common to all.
-
-    `positions` (rows,) are their numbers in the party's own table; None: all of them, in their order. `seconds` is how
-    long matching took, waiting included. Where rows are held out, `table` has the others, and `held_out` those.
-    """
-
-    table: Table = field(repr=False)
-    positions: Positions | None = field(repr=False)
-    seconds: float
-    held_out: Table | None = field(default=None, repr=False)
-
-    @property
-    def common_count(self) -> int:
-        """How many rows all parties have."""
-        return len(self.table) + (0 if self.held_out is None else len(self.held_out))
 
 
 @dataclass(frozen=True)
@@ -83,17 +46,6 @@ class Predicted:
 
     scores: FloatArray | None = field(repr=False)
     matched: MatchedTable
-
-
-def match_rows(channel: RecordedChannel, table: Table, matching: Matching) -> MatchedTable:
-    """Find the rows of `table` that all parties have. Raises as `common_rows_of`."""
-    start = time.perf_counter()
-    positions = None
-    with matching.phases.measure(INTERSECTION):
-        if matching.intersection is not None:
-            positions = common_rows_of(channel, table, matching.intersection, matching.stopwatch, matching.progress)
-            table = table.take(positions)
-    return MatchedTable(table, positions, time.perf_counter() - start)
 
 
 def match_and_train(
@@ -123,10 +75,7 @@ def match_and_train(
     from hekat.protocol.vertical_linear.prediction.calibration import calibrate
     from hekat.protocol.vertical_linear.roles import run_role
 
-    matched = match_rows(channel, table, matching)
-    if hold_out:
-        trained_on, held_out = hold_out_rows(matched.table, hold_out, settings.training.seed)
-        matched = replace(matched, table=trained_on, held_out=held_out)
+    matched = match_training_rows(channel, table, matching, hold_out, settings.training.seed)
     run = make_run(matched)
     with matching.phases.measure(TRAINING):
         part = run_role(channel, matched.table, settings, run)

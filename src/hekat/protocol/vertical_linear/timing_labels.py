@@ -22,6 +22,3 @@ PARTS = {
     LOSS: "products",
     PLAIN: "plain",
 }
-
-# The phases of a role's whole time, waiting included, beside the intersection's.
-TRAINING, PREDICTION = "training", "prediction"

@@ -17,11 +17,11 @@ from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.job.site_file import Site, load_site
+from hekat.job.vertical.site_checks import MAX_PREDICTIONS_KEY, check_test_rows_allowed
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_linear.key_makers import key_makers
-from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY, check_test_rows_allowed
+from hekat.protocol.vertical.hold_out import count_held_out, hold_out_rows
 from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_columns, prepare_targets
-from hekat.protocol.vertical_linear.hold_out import count_held_out, hold_out_rows
 from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules, find_common_tables
 from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
 from hekat.run.load_keys import load_key_pair, load_party_keys

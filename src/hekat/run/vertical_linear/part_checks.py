@@ -9,7 +9,7 @@ import numpy as np
 
 from hekat.engine.limbs import LIMB_BITS
 from hekat.job.section import control_character
-from hekat.job.vertical_linear.job_file import ALIGNED
+from hekat.job.vertical.columns_job import ALIGNED
 from hekat.protocol.psi.settings import KINDS
 from hekat.protocol.psi.settings import MAX_KEY_BITS as MAX_INTERSECTION_KEY_BITS
 from hekat.protocol.vertical_linear.mixing import MIXING

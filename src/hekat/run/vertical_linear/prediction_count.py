@@ -15,9 +15,9 @@ from pathlib import Path
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.job.site_file import Site
-from hekat.job.vertical_linear.site_check import MAX_PREDICTIONS_KEY
+from hekat.job.vertical.site_checks import MAX_PREDICTIONS_KEY
+from hekat.protocol.vertical.prediction_limit import check_prediction_limit
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.prediction.limit import check_prediction_limit
 from hekat.state import Counter
 
 COUNTS_FOLDER = "predicted"

@@ -24,13 +24,14 @@ from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.ledger import RecordedChannel
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.matching import MatchedTable, Matching
+from hekat.protocol.vertical.phases import PREDICTION
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.model_part import ModelPart
-from hekat.protocol.vertical_linear.party_roles import MatchedTable, Matching, match_and_predict, match_and_train
+from hekat.protocol.vertical_linear.party_roles import match_and_predict, match_and_train
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartState, PartyRun
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.roles import run_role
-from hekat.protocol.vertical_linear.timing_labels import PREDICTION
 from hekat.run.row_identity import RowIdentity
 from hekat.run.vertical_linear.checkpoint_files import PartyCheckpoint
 from hekat.run.vertical_linear.load_inputs import check_enough

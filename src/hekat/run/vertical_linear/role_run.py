@@ -9,9 +9,10 @@ from typing import Any, cast
 from hekat.errors import PartyStoppedError
 from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.job.vertical_linear.key_makers import key_makers
+from hekat.protocol.vertical.phases import TRAINING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord
-from hekat.protocol.vertical_linear.timing_labels import KEYS, TRAINING
+from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.progress import Progress
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder

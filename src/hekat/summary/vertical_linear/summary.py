@@ -8,9 +8,10 @@ from dataclasses import asdict
 
 from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
 from hekat.protocol.psi.common_rows import INTERSECTION
+from hekat.protocol.vertical.phases import PREDICTION, TRAINING
 from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.exactness_check import StepCheck
-from hekat.protocol.vertical_linear.timing_labels import PARTS, PREDICTION, TRAINING
+from hekat.protocol.vertical_linear.timing_labels import PARTS
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
 from hekat.summary.convergence import describe_convergence
 from hekat.summary.party_views import PartyView

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.vertical_linear.batches import draw_order
+from hekat.protocol.vertical.row_order import draw_order
 from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun

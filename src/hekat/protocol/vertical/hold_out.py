@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from hekat.data import Table
-from hekat.protocol.vertical_linear.batches import draw_order
+from hekat.protocol.vertical.row_order import draw_order
 
 MAX_HOLD_OUT: Final = 0.9
 

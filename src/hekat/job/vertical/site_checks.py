@@ -1,0 +1,98 @@
+"""What a site's policy says of every job on columns: who may train what, on which rows, and how many are predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from hekat.errors import PolicyError
+from hekat.job.policy.column_checks import checks_of_columns
+from hekat.job.policy.job_limits import check_model, check_rounds, say_names
+from hekat.job.policy.policy_check import PolicyCheck
+from hekat.job.policy.shared_checks import on_parties
+from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.site_file import Site
+from hekat.job.vertical.columns_job import ColumnsJob
+from hekat.protocol.vertical.prediction_limit import check_prediction_limit
+
+MAX_PREDICTIONS_KEY: Final = "policy.max_predictions"
+
+
+def on_model(policy: SitePolicy, model: str) -> PolicyCheck:
+    """The line of models that may be trained."""
+    return PolicyCheck(
+        "policy.models",
+        model,
+        "any" if policy.models is None else say_names(policy.models, "none"),
+        lambda: check_model(policy, model),
+    )
+
+
+def on_rounds(policy: SitePolicy, count: int, key: str, what: str) -> PolicyCheck:
+    """The line of rounds; `key` of the job says how many there are, and `what` they are called."""
+    return PolicyCheck(
+        "policy.max_rounds",
+        f"{count:,} {what}",
+        "no limit" if policy.max_rounds is None else str(policy.max_rounds),
+        lambda: check_rounds(policy, count, f"lower {key} in the job", what),
+    )
+
+
+def on_joined_rows(job: ColumnsJob, policy: SitePolicy) -> PolicyCheck:
+    """The line of rows that are put together for a comparison."""
+    return yes_or_no(
+        "policy.joined_rows",
+        job.compare_centralised,
+        policy.joined_rows,
+        PolicyError(
+            "the site does not allow the parties' rows to be put together",
+            expected="policy.joined_rows = true (one process then holds all columns and labels)",
+            got="false",
+            cure="set compare.centralised = false in the job",
+        ),
+    )
+
+
+def yes_or_no(line: str, is_asked: bool, is_allowed: bool, error: PolicyError) -> PolicyCheck:
+    """A line that lets jobs do something, or not; `error` is raised where it does not and the job asks for it."""
+
+    def check() -> None:
+        if is_asked and not is_allowed:
+            raise error
+
+    return PolicyCheck(line, "yes" if is_asked else "no", "yes" if is_allowed else "no", check)
+
+
+def on_tables(site: Site, job: ColumnsJob, parties: Collection[str], here: Collection[str] | None) -> list[PolicyCheck]:
+    """The lines of `parties` and their columns; `here` are the roles that this machine plays, None for all."""
+    own = [party for party in parties if here is None or party in here]
+    checks = [on_parties(site, own)]
+    for name in dict.fromkeys((job.data, job.test_data)):
+        checks += checks_of_columns(site, own, name) if name is not None else []
+    return checks
+
+
+def intersection_key_size(job: ColumnsJob) -> Mapping[str, int]:
+    """The bits of the key that matching rows takes, by the setting that says them; empty where it takes none."""
+    if job.intersection is None or job.intersection.kind != "rsa_blind":
+        return {}
+    return {"intersection.key_bits": job.intersection.key_bits}
+
+
+def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int = 0, openings: int = 1) -> None:
+    """Raise PolicyError where a run would end with more predictions than the site allows with a new model's parts.
+
+    `row_count` are the rows to measure on, `calibrated` the training rows that probabilities are fitted to,
+    whose scores are told `openings` times.
+    """
+    told = calibrated * openings
+    if told and row_count <= policy.max_predictions < row_count + told:
+        left = (policy.max_predictions - row_count) // openings
+        raise PolicyError(
+            "the site does not allow so many predictions to fit probabilities to",
+            expected=f"at most {left:,} training rows beside {row_count:,} rows to measure on: {MAX_PREDICTIONS_KEY}",
+            got=str(calibrated),
+            cure=f"set training.calibration_rows = {left} or fewer in the job, or let the site's owner raise "
+            f"{MAX_PREDICTIONS_KEY}",
+        )
+    check_prediction_limit("the site", row_count + told, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
