@@ -27,11 +27,12 @@ from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.decrypt import decrypt
 from hekat.scheme.paillier.encrypt import encrypt
 from hekat.scheme.paillier.evaluate import add, multiply_plain, rerandomise, segment_sum
+from hekat.scheme.paillier.joint_columns import plan_sums
 from hekat.scheme.paillier.keys.key_pair import PrivateKey, PublicKey
 
 MAX_FIELD_BITS: Final = 62
 # Addends of one engine operation: bounds the memory of their indices.
-BLOCK_ADDENDS: Final = 1 << 22
+BLOCK_ADDENDS: Final = 6 << 20
 
 IntArray = npt.NDArray[np.int64]
 
@@ -135,14 +136,13 @@ def sum_bins(
     segment_count = starts.size - 1
     _check_bins(digits, positions, starts, bin_count)
     first, last = int(starts[0]), int(starts[-1])
-    segment_of = np.repeat(np.arange(segment_count, dtype=np.int64) * bin_count, np.diff(starts))
+    segment_of = np.repeat(np.arange(segment_count, dtype=np.int64), np.diff(starts))
     step = max(1, BLOCK_ADDENDS // max(last - first, 1))
     total = None
     for start in range(0, max(len(digits), 1), step):
-        block = digits[start : start + step, first:last]
-        column, place = np.nonzero(block >= 0)
-        segments = segment_of[place] + block[column, place]
-        part = segment_sum(rows, segments, segment_count * bin_count, positions[first + place])
+        plan = plan_sums(digits[start : start + step, first:last], segment_of, bin_count)
+        cells = segment_sum(rows, plan.cells, plan.cell_count, positions[first + plan.places])
+        part = segment_sum(cells, plan.sums, segment_count * bin_count, plan.parts)
         total = part if total is None else add(total, part)
     assert total is not None  # one block at least, so that no columns give sums of nothing
     return total.reshape(segment_count, bin_count)
