@@ -1,4 +1,5 @@
-// hekat._native.Ring and MaskedBlocks: tables of a ring and of a mask format, and the operations under them.
+// hekat._native.Ring, BinSums and MaskedBlocks: tables of a ring and of a mask format, and the operations
+// under them.
 #include "ring/ring.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -9,11 +10,13 @@
 #include <vector>
 
 #include "binding/arrays.hpp"
+#include "ring/bin_sums.hpp"
 #include "ring/masked_blocks.hpp"
 
 namespace hekat::binding {
 namespace {
 
+using ring::BinSums;
 using ring::Key;
 using ring::MaskedBlocks;
 using ring::Prime;
@@ -21,6 +24,9 @@ using ring::Ring;
 
 using ElementInput = nb::ndarray<const Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using ElementOutput = nb::ndarray<Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using GroupInput = nb::ndarray<const Limb, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using BinOutput = nb::ndarray<Limb, nb::ndim<5>, nb::c_contig, nb::device::cpu>;
+using DigitInput = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ByteInput = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ByteOutput = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SmallOutput = nb::ndarray<std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -101,6 +107,39 @@ void combine(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const
     const Ring::Elements left = operand(ring, a, count);
     const Ring::Elements right = operand(ring, b, count);
     without_gil([&] { (ring.*operation)(pool, out.data(), left, right, count); });
+}
+
+bool lie_between(const std::int32_t* digits, std::size_t count, std::int64_t limit) {
+    return std::all_of(digits, digits + count, [=](std::int32_t x) { return x >= -1 && x < limit; });
+}
+
+void sum_bins(const BinSums& bins, ThreadPool& pool, const BinOutput& out, const GroupInput& elements,
+              const DigitInput& digits, std::size_t window, const IndexInput& starts) {
+    const std::size_t degree = bins.ring().degree();
+    const std::size_t prime_count = bins.ring().primes().size();
+    require(window >= 1 && window <= degree && (window & (window - 1)) == 0, "no window of a ring");
+    const std::size_t rows = digits.shape(1);
+    const std::size_t group_rows = degree / window;
+    const std::size_t components = elements.shape(1);
+    require(elements.shape(0) == (rows + group_rows - 1) / group_rows && elements.shape(2) == prime_count &&
+                elements.shape(3) == degree,
+            "elements have the wrong shape");
+    require(starts.shape(0) >= 1 && out.shape(0) == starts.shape(0) - 1 && out.shape(2) == components &&
+                out.shape(3) == prime_count && out.shape(4) == degree,
+            "output has the wrong shape");
+    const std::int64_t* const ends = starts.data() + starts.shape(0);
+    require(starts.data()[0] >= 0 && std::is_sorted(starts.data(), ends) &&
+                static_cast<std::size_t>(ends[-1]) <= rows,
+            "starts out of range");
+    const std::size_t limit = window * out.shape(1);
+    require(limit >> 31 <= 1 && digits.shape(0) * group_rows >> 32 == 0, "too many digits");
+    without_gil([&] {
+        require(lie_between(digits.data(), digits.size(), static_cast<std::int64_t>(limit)),
+                "digits out of range");
+        bins.sum(pool, out.data(), elements.data(), components,
+                 {digits.data(), digits.shape(0), rows, window, out.shape(1), degree},
+                 {starts.data(), out.shape(0)});
+    });
 }
 
 bool mask_values(const MaskedBlocks& blocks, ThreadPool& pool, const ByteOutput& out,
@@ -195,6 +234,10 @@ void bind_ring(nb::module_& module) {
     bind_combine<&Ring::add>(bound, "add");
     bind_combine<&Ring::subtract>(bound, "sub");
     bind_combine<&Ring::multiply>(bound, "mul");
+    nb::class_<BinSums>(module, "BinSums")
+        .def(nb::init<const Ring&>(), nb::arg("ring"), nb::keep_alive<1, 2>())
+        .def("sum", sum_bins, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("elements").noconvert(),
+             nb::arg("digits").noconvert(), nb::arg("window"), nb::arg("starts").noconvert());
     nb::class_<MaskedBlocks>(module, "MaskedBlocks")
         .def("__init__", make_masked_blocks, nb::arg("ring"), nb::arg("lanes"), nb::arg("lane_bits"),
              nb::arg("dropped_bits"), nb::arg("sum_dropped_bits"), nb::keep_alive<1, 2>())

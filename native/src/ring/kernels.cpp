@@ -9,17 +9,49 @@
 namespace hekat::ring {
 
 const Kernels& kernels_of([[maybe_unused]] CpuPath path) {
-    static constexpr Kernels kPortable{
-        portable::key_stream,       portable::sample_uniform, portable::sample_cbd, portable::transform,
-        portable::invert_transform, portable::invert_product, portable::add,        portable::subtract,
-        portable::multiply,         portable::find_quotients, portable::pack,       portable::unpack,
-        portable::unpack_onto,      portable::mask,           portable::round_sums, portable::unmask};
+    static constexpr Kernels kPortable{portable::key_stream,
+                                       portable::sample_uniform,
+                                       portable::sample_cbd,
+                                       portable::transform,
+                                       portable::invert_transform,
+                                       portable::invert_product,
+                                       portable::add,
+                                       portable::subtract,
+                                       portable::multiply,
+                                       portable::find_quotients,
+                                       portable::pack,
+                                       portable::unpack,
+                                       portable::unpack_onto,
+                                       portable::mask,
+                                       portable::round_sums,
+                                       portable::unmask,
+                                       1,
+                                       portable::take_slice,
+                                       portable::transform_places,
+                                       portable::add_products,
+                                       portable::put_slice};
 #if defined(__x86_64__) && defined(__GNUC__)
-    static constexpr Kernels kVectors{
-        vectors::key_stream,       vectors::sample_uniform, vectors::sample_cbd, vectors::transform,
-        vectors::invert_transform, vectors::invert_product, vectors::add,        vectors::subtract,
-        vectors::multiply,         vectors::find_quotients, vectors::pack,       vectors::unpack,
-        vectors::unpack_onto,      vectors::mask,           vectors::round_sums, vectors::unmask};
+    static constexpr Kernels kVectors{vectors::key_stream,
+                                      vectors::sample_uniform,
+                                      vectors::sample_cbd,
+                                      vectors::transform,
+                                      vectors::invert_transform,
+                                      vectors::invert_product,
+                                      vectors::add,
+                                      vectors::subtract,
+                                      vectors::multiply,
+                                      vectors::find_quotients,
+                                      vectors::pack,
+                                      vectors::unpack,
+                                      vectors::unpack_onto,
+                                      vectors::mask,
+                                      vectors::round_sums,
+                                      vectors::unmask,
+                                      kBinSlices,
+                                      vectors::take_slice,
+                                      vectors::transform_places,
+                                      vectors::add_products,
+                                      vectors::put_slice};
     if (path == CpuPath::kIfma) return kVectors;
 #endif
     return kPortable;

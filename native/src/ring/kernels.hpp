@@ -1,6 +1,7 @@
 // What the operations on ring elements are made of, once for each path of arithmetic.
 //
-// Everything is constant time, but for the rejection in `sample_uniform`, whose key is public.
+// Everything is constant time, but for the rejection in `sample_uniform`, whose key is public, and for
+// `transform_places`, which adds up one place after another.
 #pragma once
 
 #include <array>
@@ -9,6 +10,8 @@
 
 #include "bigint/limb.hpp"
 #include "cpu/features.hpp"
+#include "ring/bin_factors.hpp"
+#include "ring/bin_places.hpp"
 #include "ring/fields.hpp"
 #include "ring/mask_format.hpp"
 #include "ring/prime.hpp"
@@ -72,7 +75,25 @@ struct Kernels {
     // its last digit.
     bool (*unmask)(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues, std::size_t used,
                    const MaskFormat& form);
+
+    // The parts of sums by bin, each on one of so many slices of a row (ring/bin_factors.hpp): `words` = N /
+    // bin_slices.
+    std::size_t bin_slices;
+    // z = the slice of a row of canonical residues.
+    void (*take_slice)(Limb* z, const Limb* row, std::size_t slice, const Prime& prime);
+    // z = the slice of the transform of the sum over the places; only for add_products.
+    void (*transform_places)(Limb* z, const Places& places, std::size_t slice, const BinFactors& factors,
+                             const Prime& prime);
+    // For each component c two rows of `words` in sums, lower and upper parts, grow by the sum over k of x[k]
+    // (count rows of transform_places) times elements[k][c]: by up to kMostProducts in all before they are
+    // put.
+    void (*add_products)(Limb* sums, const Limb* x, const Limb* const* elements, std::size_t count,
+                         std::size_t components, std::size_t words);
+    // The slice of a row = the sums of one component, canonical; where `adds`, with what the row holds.
+    void (*put_slice)(Limb* row, const Limb* sums, std::size_t slice, bool adds, const Prime& prime);
 };
+
+inline constexpr std::size_t kMostProducts = 256;
 
 const Kernels& kernels_of(CpuPath path);
 

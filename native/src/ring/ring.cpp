@@ -21,6 +21,7 @@ Stream Key::stream(std::uint32_t number, Limb chunk) const {
 
 Ring::Ring(std::size_t degree, const std::vector<Limb>& primes, const std::vector<Limb>& roots, CpuPath path)
     : primes_{},
+      path_(path),
       kernels_(kernels_of(path)),
       coefficient_ns_(kernels_ns(path) * static_cast<double>(primes.size())) {
     for (std::size_t i = 0; i < primes.size(); ++i) primes_.emplace_back(primes[i], roots[i], degree, path);

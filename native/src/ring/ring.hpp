@@ -41,6 +41,7 @@ class Ring {
     std::size_t degree() const { return primes_[0].degree; }
     std::size_t element_words() const { return primes_.size() * degree(); }
     const std::vector<Prime>& primes() const { return primes_; }
+    CpuPath path() const { return path_; }
     const Kernels& kernels() const { return kernels_; }
     // About what one coefficient takes in the kernels that take longest, with all primes.
     double coefficient_ns() const { return coefficient_ns_; }
@@ -62,6 +63,7 @@ class Ring {
 
   private:
     std::vector<Prime> primes_;
+    CpuPath path_;
     const Kernels& kernels_;
     double coefficient_ns_;
 };

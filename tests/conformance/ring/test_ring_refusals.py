@@ -49,6 +49,14 @@ def unmask(written, count=7, public_key=KEY, secret=SECRET, first_chunk=0):
     return lambda e: e.unmask_sum(FORM, public_key, secret, first_chunk, written, count)
 
 
+GROUPS = np.ones((2, 1, 1, 1024), np.uint64)
+DIGITS = np.zeros((3, 5), np.int32)
+
+
+def sum_bins(elements=GROUPS, digits=DIGITS, window=256, window_count=2, starts=(0, 5), dtype=np.int64):
+    return lambda e: e.ring_bin_sums(RING, elements, digits, window, window_count, np.array(starts, dtype))
+
+
 def read_only():
     accumulator = zeros(4, np.uint64)
     accumulator.flags.writeable = False
@@ -84,6 +92,29 @@ CASES = {
     "sub_residue": (lambda e: e.ring_sub(PAIR, elements(2), reaching(12289, 1, 0, 0)), r"index \(1, 0, 0\)"),
     "mul_residue": (lambda e: e.ring_mul(PAIR, reaching(40961, 1, 1, 0), elements(2)), r"index \(1, 1, 0\)"),
     "mul_dtype": (lambda e: e.ring_mul(RING, elements(1), elements(1).astype(np.uint32)), "of uint32"),
+    "bins_window": (sum_bins(window=192), "window refused; expected a power of two from 1 to 1024; got 192"),
+    "bins_window_zero": (sum_bins(window=0), "window refused"),
+    "bins_window_negative": (sum_bins(window=-4), "window refused"),
+    "bins_window_above_degree": (sum_bins(window=2048), "window refused"),
+    "bins_no_windows": (sum_bins(window_count=0), "window_count refused"),
+    "bins_windows_beyond_int32": (sum_bins(window_count=2**23 + 1), "window_count refused; expected 1 to 8388608"),
+    "bins_elements_flat": (sum_bins(elements(2, 1)), r"shape \(groups, components, 1, 1024\)"),
+    "bins_elements_deep": (sum_bins(elements(1, 2, 1, 1)), r"shape \(groups, components, 1, 1024\)"),
+    "bins_elements_dtype": (sum_bins(GROUPS.astype(np.int64)), "of int64"),
+    "bins_residue": (sum_bins(GROUPS * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "bins_too_few_groups": (sum_bins(GROUPS[:1]), "expected 2 groups for 5 rows, 4 rows to a group; got 1 groups"),
+    "bins_too_many_groups": (sum_bins(digits=DIGITS[:, :4], starts=(0, 4)), "expected 1 groups for 4 rows"),
+    "bins_digits_dtype": (sum_bins(digits=DIGITS.astype(np.int64)), r"digits have the wrong layout.*of int64"),
+    "bins_digits_flat": (sum_bins(digits=DIGITS[0]), r"shape \(digits of a row, rows\)"),
+    "bins_digits_list": (sum_bins(digits=[[0] * 5]), "digits have the wrong layout.*got list"),
+    "bins_digit_below": (sum_bins(digits=DIGITS - 2), "digits out of range; expected -1 to 511"),
+    "bins_digit_above": (sum_bins(digits=DIGITS + 512), "digits out of range; expected -1 to 511"),
+    "bins_starts_dtype": (sum_bins(dtype=np.int32), "wrong size or type of starts of segments"),
+    "bins_starts_deep": (sum_bins(starts=[[0, 5]]), "wrong size or type of starts of segments"),
+    "bins_no_starts": (sum_bins(starts=()), "starts of segments refused; expected one or more, ascending, from 0 to 5"),
+    "bins_starts_descend": (sum_bins(starts=(0, 4, 3, 5)), "starts of segments refused"),
+    "bins_starts_negative": (sum_bins(starts=(-1, 5)), "starts of segments refused"),
+    "bins_starts_beyond": (sum_bins(starts=(0, 6)), "starts of segments refused"),
     "mask_public_key": (mask(public_key=bytes(16)), "public key refused; expected 32 bytes; got 16"),
     "mask_error_key": (mask(error_key=bytes(16)), "error key refused"),
     "mask_secret_batch": (mask(secret=elements(2, 1)), "one secret"),

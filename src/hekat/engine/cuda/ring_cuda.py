@@ -25,7 +25,15 @@ from hekat.engine.ring.checks import (
     refuse_slots,
 )
 from hekat.engine.ring.elements import RingElements
-from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.interface import (
+    ByteArray,
+    DigitArray,
+    LevelArray,
+    RingArray,
+    SmallArray,
+    StartArray,
+    SumArray,
+)
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
 # As in sampling.cuh and ring_masking.cu.
@@ -121,6 +129,17 @@ class CudaRing(RingElements, DeviceMemory):
         operands = [part for x in (a, b) for part in (self._device.upload(x), int(len(x) > 1))]
         self._run_rows(f"ring_elements/{name}", ring, count, 0, out, *operands)
         return self._device.download(out)
+
+    def _sum_bins(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        return self._host.ring_bin_sums(ring, elements, digits, window, window_count, starts)
 
     # --- blocks of values ------------------------------------------------------------------------------
 

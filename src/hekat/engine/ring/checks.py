@@ -17,8 +17,10 @@ from hekat.engine.ring.interface import (
     CHACHA20_KEY_BYTES,
     CHACHA20_NONCE_BYTES,
     ByteArray,
+    DigitArray,
     LevelArray,
     RingArray,
+    StartArray,
 )
 from hekat.engine.ring.parameters import DEGREES, MaskFormat, Ring
 from hekat.errors import InputError
@@ -26,6 +28,7 @@ from hekat.errors import InputError
 CHACHA20_BLOCK_BYTES = 64
 COUNTER_LIMIT = 1 << 32
 CHUNK_LIMIT = 1 << 64
+MAX_DIGITS = 1 << 31
 
 
 def check_chacha20(key: bytes, nonce: bytes, counter: int, byte_count: int) -> None:
@@ -94,6 +97,52 @@ def check_elements(ring: Ring, a: RingArray, what: str = "ring elements") -> Sha
 def check_operands(ring: Ring, a: RingArray, b: RingArray) -> Shape:
     """The leading shape of an operation on two arrays. Raises InputError where they are no elements or do not fit."""
     return broadcast_shape(check_elements(ring, a), check_elements(ring, b))
+
+
+def check_bin_sums(
+    ring: Ring, elements: RingArray, digits: DigitArray, window: int, window_count: int, starts: StartArray
+) -> None:
+    """Raise InputError unless the arguments of `ring_bin_sums` fit together as its contract says."""
+    if window.bit_count() != 1 or not 1 <= window <= ring.degree:
+        raise InputError("window refused", expected=f"a power of two from 1 to {ring.degree}", got=str(window))
+    most = MAX_DIGITS // window
+    if not 1 <= window_count <= most:
+        raise InputError("window_count refused", expected=f"1 to {most}", got=str(window_count))
+    if len(check_elements(ring, elements)) != 2:
+        shape = f"(groups, components, {len(ring.primes)}, {ring.degree})"
+        raise InputError("ring elements have the wrong layout", expected=f"shape {shape}", got=describe(elements))
+    _check_digits(digits, window * window_count)
+    row_count, group_rows = digits.shape[1], ring.degree // window
+    group_count = -(-row_count // group_rows)
+    if len(elements) != group_count:
+        raise InputError(
+            "groups of elements and rows of digits do not agree",
+            expected=f"{group_count} groups for {row_count} rows, {group_rows} rows to a group",
+            got=f"{len(elements)} groups",
+        )
+    _check_vector(starts, "starts of segments", np.int64, on_device=False)
+    if not starts.size or starts[0] < 0 or starts[-1] > row_count or (starts[1:] < starts[:-1]).any():
+        raise InputError(
+            "starts of segments refused",
+            expected=f"one or more, ascending, from 0 to {row_count}",
+            got="others",
+            cure="give the first row of every segment, and the row behind the last",
+        )
+
+
+def _check_digits(digits: DigitArray, limit: int) -> None:
+    if not isinstance(digits, np.ndarray) or digits.dtype != np.int32 or digits.ndim != 2:
+        raise InputError(
+            "digits have the wrong layout",
+            expected="an array of int32, shape (digits of a row, rows)",
+            got=describe(digits),
+        )
+    if digits.size and (digits.min() < -1 or digits.max() >= limit):
+        raise InputError(
+            "digits out of range",
+            expected=f"-1 to {limit - 1}, the last digit of the last window",
+            got="others",
+        )
 
 
 def check_mask_values(

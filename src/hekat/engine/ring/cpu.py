@@ -19,7 +19,15 @@ from hekat.engine.ring.checks import (
     refuse_slots,
 )
 from hekat.engine.ring.elements import RingElements, flat_elements
-from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.interface import (
+    ByteArray,
+    DigitArray,
+    LevelArray,
+    RingArray,
+    SmallArray,
+    StartArray,
+    SumArray,
+)
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
 # How many rings and formats keep their tables: more than a process has parameter sets.
@@ -78,6 +86,19 @@ class CpuRing(RingElements):
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         out = np.empty((count, *ring.element_shape), np.uint64)
         _COMBINATIONS[name](_native_ring(ring, self._path), self._pool, out, a, b)
+        return out
+
+    def _sum_bins(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        out = np.empty((len(starts) - 1, window_count, *elements.shape[1:]), np.uint64)
+        _native_bins(ring, self._path).sum(self._pool, out, elements, digits, window, starts)
         return out
 
     # --- blocks of values ------------------------------------------------------------------------------
@@ -152,6 +173,12 @@ class CpuRing(RingElements):
 def _native_ring(ring: Ring, path: str) -> _native.Ring:
     """The tables of a ring, made once."""
     return _native.Ring(ring.degree, list(ring.primes), list(ring.roots), path)
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def _native_bins(ring: Ring, path: str) -> _native.BinSums:
+    """The tables of a ring's sums by bin, made once."""
+    return _native.BinSums(_native_ring(ring, path))
 
 
 @lru_cache(maxsize=KEPT_TABLES)

@@ -7,13 +7,13 @@ from math import prod
 import numpy as np
 
 from hekat.engine.checks import Shape
-from hekat.engine.ring.checks import check_elements, check_operands
-from hekat.engine.ring.interface import RingArray
+from hekat.engine.ring.checks import check_bin_sums, check_elements, check_operands
+from hekat.engine.ring.interface import DigitArray, RingArray, StartArray
 from hekat.engine.ring.parameters import Ring
 
 
 class RingElements:
-    """`ring_ntt` to `ring_mul` of an engine that supplies `_change_elements` and `_combine_elements`."""
+    """`ring_ntt` to `ring_bin_sums` of an engine that supplies the work: the methods that raise NotImplementedError."""
 
     def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
         """Values at the odd powers of psi, in bit-reversed order."""
@@ -34,6 +34,37 @@ class RingElements:
     def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """Slot by slot product, shapes broadcast."""
         return self._combined("ring_mul", ring, a, b)
+
+    def ring_bin_sums(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        """Sums of elements times sparse plaintexts, by segment and window."""
+        check_bin_sums(ring, elements, digits, window, window_count, starts)
+        group_count, components = elements.shape[:2]
+        shape = (len(starts) - 1, window_count, components, *ring.element_shape)
+        if not prod(shape) or not digits.size:
+            return np.zeros(shape, np.uint64)
+        flat = flat_elements(ring, elements).reshape(group_count, *shape[2:])
+        ordered = np.ascontiguousarray(digits), window, window_count, np.ascontiguousarray(starts)
+        return self._sum_bins(ring, flat, *ordered)
+
+    def _sum_bins(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        """`ring_bin_sums` of checked, contiguous arrays that leave neither rows nor results out."""
+        raise NotImplementedError
 
     def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
         """The operation `name` on every one of the elements (count, primes, N), count at least 1."""

@@ -2,9 +2,10 @@
 
 Single operations specify the four operations on whole blocks of values (`mask_values` to `unmask_sum`): the contract of
 each of the four names its single operations, and engines may fuse them. Constant-time in secrets, errors and values;
-keys of `expand_uniform` are public. All raise InputError for wrong shapes, types, key lengths and chunk numbers beyond
-2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a device also takes values, written
-bytes and accumulators on its device, and leaves the results there. Source: RFC 8439 for ChaCha20.
+keys of `expand_uniform` are public, and the time of `ring_bin_sums` depends on its digits and starts. All raise
+InputError for wrong shapes, types, key lengths and chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays
+lie on the host; but an engine on a device also takes values, written bytes and accumulators on its device, and leaves
+the results there. Source: RFC 8439 for ChaCha20.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ ByteArray = npt.NDArray[np.uint8]
 SmallArray = npt.NDArray[np.int8]
 LevelArray = npt.NDArray[np.int32]
 SumArray = npt.NDArray[np.int64]
+DigitArray = npt.NDArray[np.int32]
+StartArray = npt.NDArray[np.int64]
 
 CHACHA20_KEY_BYTES = 32
 CHACHA20_NONCE_BYTES = 12
@@ -74,6 +77,33 @@ class RingEngine(Protocol):
 
     def ring_mul(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """Slot by slot product: the elements' product where both are in transformed form; leading shapes broadcast."""
+        ...
+
+    def ring_bin_sums(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        """Sums of `elements` times sparse plaintexts, shape (S, window_count, C, primes, N): sums of rows by bin.
+
+        A row p of R rows is row j = p mod r of group k = floor(p / r), for r = N / window: `window` is a power of two
+        up to N. `elements` (K, C, primes, N), transformed, holds C elements for each group; (K - 1) r < R <= K r.
+        `digits` (M, R) int32 gives each row M digits from -1 to window_count * window - 1; window w has the digits from
+        w * window on, and a digit -1 counts nowhere. Segment s of S has the rows starts[s] to starts[s + 1] - 1:
+        `starts` (S + 1,) int64 ascends, neighbours may be equal, from 0 or more to R or less.
+
+        The result, transformed, is out[s, w] = sum over k of elements[k] * P, where P is the sum, over the segment's
+        rows p in group k and the m with digits[m, p] in window w, of X^(digits[m, p] - w * window - j * window). So
+        where elements[k, c] holds x(p) in coefficient j * window and else 0, coefficient i < window of out[s, w, c] is
+        the sum of x(p) over the segment's rows and all m with digits[m, p] = w * window + i. Equal exponents add up.
+
+        Variable time: it depends on how many digits each P has, and on their places. Raises InputError for other
+        shapes, dtypes, residues, windows, digits or starts.
+        """
         ...
 
     def mask_values(

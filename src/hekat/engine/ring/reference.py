@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -21,7 +21,16 @@ from hekat.engine.ring.checks import (
     refuse_opened,
 )
 from hekat.engine.ring.elements import RingElements
-from hekat.engine.ring.interface import CBD_BOUND, ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.interface import (
+    CBD_BOUND,
+    ByteArray,
+    DigitArray,
+    LevelArray,
+    RingArray,
+    SmallArray,
+    StartArray,
+    SumArray,
+)
 from hekat.engine.ring.mask_layout import chunks_of, join_fields, join_slots, read_fields, split_slots, write_fields
 from hekat.engine.ring.negacyclic import inverse_transform, transform
 from hekat.engine.ring.parameters import MaskFormat, Ring
@@ -99,6 +108,23 @@ class ReferenceRing(RingElements):
             for x_rows, y_rows in pairs
         ]
         return np.array(elements, np.uint64)
+
+    def _sum_bins(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        sums = np.zeros((len(starts) - 1, window_count, *elements.shape[1:]), np.uint64)
+        for (segment, w, group), plaintext in _sparse_plaintexts(ring, digits, window, starts).items():
+            residues = [[[x % p for x in plaintext] for p in ring.primes]]
+            transformed = self._change_elements("ring_ntt", ring, np.array(residues, np.uint64))
+            products = self.ring_mul(ring, elements[group], transformed)
+            sums[segment, w] = self.ring_add(ring, sums[segment, w], products)
+        return sums
 
     # --- blocks of values ------------------------------------------------------------------------------
 
@@ -180,6 +206,25 @@ class ReferenceRing(RingElements):
             if any(slots[1 + chunk.value_count :]):
                 raise refuse_opened()
         return np.array(values, np.int64), np.array(counts, np.int64)
+
+
+def _sparse_plaintexts(
+    ring: Ring, digits: DigitArray, window: int, starts: StartArray
+) -> dict[tuple[int, int, int], list[int]]:
+    """The coefficients of every P of `ring_bin_sums` that is not zero everywhere, by (segment, window, group)."""
+    degree, group_rows = ring.degree, ring.degree // window
+    plaintexts: dict[tuple[int, int, int], list[int]] = {}
+    for segment, (first, end) in enumerate(pairwise(starts.tolist())):
+        for row in range(first, end):
+            group, j = divmod(row, group_rows)
+            for digit in digits[:, row].tolist():
+                if digit >= 0:
+                    w, place = divmod(digit, window)
+                    coefficients = plaintexts.setdefault((segment, w, group), [0] * degree)
+                    # X^N = -1.
+                    turns, exponent = divmod(place - j * window, degree)
+                    coefficients[exponent] += (-1) ** turns
+    return plaintexts
 
 
 def _nonce(stream: int, chunk: int) -> bytes:

@@ -17,7 +17,15 @@ from hekat.engine.ring.checks import (
     check_unmask_sum,
 )
 from hekat.engine.ring.elements import RingElements
-from hekat.engine.ring.interface import ByteArray, LevelArray, RingArray, SmallArray, SumArray
+from hekat.engine.ring.interface import (
+    ByteArray,
+    DigitArray,
+    LevelArray,
+    RingArray,
+    SmallArray,
+    StartArray,
+    SumArray,
+)
 from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.engine.spread.partition import partition_range
 from hekat.engine.spread.pool import EnginePool
@@ -31,8 +39,8 @@ class SpreadRing(RingElements):
 
     Streams, masking and opening are divided into runs of whole chunks, one run for each member: chunk numbers are
     explicit and only a block's last chunk is partly filled, so each run equals the result of one engine. Transforms and
-    element-wise operations are divided along the elements. The first member makes key streams and adds and writes sums,
-    because moving the operands would cost as much as the work.
+    element-wise operations are divided along the elements, sums by bin along the windows. The first member makes key
+    streams and adds and writes sums, because moving the operands would cost as much as the work.
     """
 
     _pool: EnginePool
@@ -76,6 +84,23 @@ class SpreadRing(RingElements):
             return lambda engine: getattr(engine, name)(ring, *[operand[start:stop] for operand in operands])
 
         return np.concatenate(self._in_runs(operate, len(operands[0]), name))
+
+    def _sum_bins(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        def sum_windows(start: int, stop: int) -> Callable[[Engine], RingArray]:
+            # The digits of other windows are absent.
+            own = (digits >= start * window) & (digits < stop * window)
+            shifted = np.where(own, digits - start * window, -1).astype(np.int32)
+            return lambda engine: engine.ring_bin_sums(ring, elements, shifted, window, stop - start, starts)
+
+        return np.concatenate(self._in_runs(sum_windows, window_count, "ring_bin_sums"), axis=1)
 
     # --- blocks of values ------------------------------------------------------------------------------
 
