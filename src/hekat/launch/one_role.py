@@ -26,8 +26,9 @@ from hekat.run.own_keys import OwnKeys, find_own_keys
 from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.psi.role_run import run_intersection_role
 from hekat.run.role_folder import Place
+from hekat.run.vertical.resume import load_stopped_part
+from hekat.run.vertical_linear.epochs import EPOCHS
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
-from hekat.run.vertical_linear.resume import load_stopped_part
 from hekat.run.vertical_linear.role_run import run_vertical_role
 
 
@@ -87,7 +88,7 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
         vertical = load_vertical_inputs(files.job, files.site, files.ask_passphrase, role=role)
         keys = find_own_keys(vertical.job, role, vertical.party_keys, files.keys)
         check_role_may_run(vertical.site, vertical.job, role)
-        stopped = None if files.resume is None else load_stopped_part(files.resume, vertical.job, role)
+        stopped = None if files.resume is None else load_stopped_part(EPOCHS, files.resume, vertical.job, role)
         return LoadedRole(
             role, vertical.job, vertical.site, keys, lambda place: run_vertical_role(vertical, place, stopped)
         )

@@ -17,8 +17,8 @@ from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
 from hekat.ledger.refusals import refused_jobs
+from hekat.run.vertical.prediction_count import COUNTS_FOLDER, PredictionCount
 from hekat.run.vertical_linear.part_file import load_parts
-from hekat.run.vertical_linear.prediction_count import COUNTS_FOLDER, PredictionCount
 from hekat.state import Counter
 
 

@@ -10,7 +10,7 @@ import pytest
 from hekat.errors import ChannelError, PartyStoppedError, StateError
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import RecordedChannel
-from hekat.run.vertical_linear.checkpoint_files import load_party_checkpoints
+from hekat.run.vertical_linear.epochs import EPOCHS
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 TRAINING = "[training]\nepochs = 4\nbatch_rows = 40\nlearning_rate = 0.2\n"
@@ -100,7 +100,7 @@ def test_all_go_on_from_the_last_epoch_that_all_have(firms, monkeypatch) -> None
     write(firms, "arbiter")
     folder, _ = stop(firms, monkeypatch, "bank")
     (folder / "checkpoints" / "insurer-epoch-2.npz").unlink()
-    kept = load_party_checkpoints(folder / "checkpoints", firms.load_inputs().job)
+    kept = EPOCHS.load_all(folder / "checkpoints", firms.load_inputs().job)
     assert {name: one.state.epochs_done for name, one in kept.items()} == {"bank": 1, "insurer": 1}
     assert len(kept["bank"].state.losses) == 1
     assert kept["insurer"].state.losses == ()

@@ -10,7 +10,7 @@ import pytest
 
 from hekat.errors import ChannelError, InputError, PartyStoppedError, StateError
 from hekat.launch.vertical_linear.run import run_vertical_job
-from hekat.run.vertical_linear.checkpoint_files import load_party_checkpoints
+from hekat.run.vertical_linear.epochs import EPOCHS
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 FORMS = ("shared_weights", "arbiter")
@@ -75,7 +75,7 @@ def test_a_run_started_so_is_resumed_without_the_first_one(form, firms, weights_
             if record.epoch == 2:
                 raise ChannelError("left, as was asked for")
 
-        patched.setattr("hekat.launch.vertical_linear.run_observer.RunObserver.note_epoch", leave)
+        patched.setattr("hekat.launch.vertical.run_observer.RunObserver.note_step", leave)
         with pytest.raises(PartyStoppedError):
             run_vertical_job(firms.load_inputs(), firms.folder / "stopped", start_from=first.folder)
     (folder,) = (firms.folder / "stopped").iterdir()
@@ -93,14 +93,14 @@ def test_a_run_started_so_is_resumed_without_the_first_one(form, firms, weights_
 def test_a_forged_origin_in_a_checkpoint_is_refused(firms) -> None:
     first = train(firms, "arbiter", 1)
     then = train(firms, "arbiter", 1, first.folder)
-    kept = load_party_checkpoints(then.folder / "checkpoints", firms.load_inputs().job)
+    kept = EPOCHS.load_all(then.folder / "checkpoints", firms.load_inputs().job)
     assert {one.started_from for one in kept.values()} == {first.folder.name}
     path = then.folder / "checkpoints" / "insurer-epoch-1.npz"
     metadata, arrays = decode_arrays(path.read_bytes(), "checkpoint", "x")
     arrays = {**arrays, "codec_state/started_from": np.frombuffer(b"\x1b[31mrun", np.uint8)}
     path.write_bytes(encode_arrays("checkpoint", metadata, arrays))
     with pytest.raises(StateError, match="cannot be resumed"):
-        load_party_checkpoints(then.folder / "checkpoints", firms.load_inputs().job)
+        EPOCHS.load_all(then.folder / "checkpoints", firms.load_inputs().job)
 
 
 @pytest.fixture(scope="module")

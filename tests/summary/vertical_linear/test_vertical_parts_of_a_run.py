@@ -13,10 +13,11 @@ from hekat.data import Table
 from hekat.model import evaluate_numbers, evaluate_probabilities
 from hekat.protocol.vertical_linear.party_run import EpochRecord
 from hekat.run.row_identity import RowIdentity
+from hekat.summary.vertical.role_result import ResumedPart
+from hekat.summary.vertical.traffic import RoleTraffic, kind_of_step
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 from hekat.summary.vertical_linear.metrics_of_scores import metrics_of_scores
-from hekat.summary.vertical_linear.role_result import ResumedPart, TimedEpoch, VerticalResult
-from hekat.summary.vertical_linear.traffic import RoleTraffic, kind_of_step
+from hekat.summary.vertical_linear.role_result import TimedEpoch, VerticalResult
 
 TABLE = Table(np.arange(8.0).reshape(4, 2), np.array([0.0, 1.0, 1.0, 0.0]), ("a", "b"), ids=("p1", "p2", "p3", "p4"))
 

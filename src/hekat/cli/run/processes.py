@@ -29,7 +29,7 @@ from hekat.launch.vertical_linear.processes import run_vertical_in_processes
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.progress import Progress
 from hekat.run.psi.load_inputs import IntersectionInputs, load_intersection_inputs
-from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
+from hekat.run.vertical.checkpoint_files import has_checkpoints
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
 
 

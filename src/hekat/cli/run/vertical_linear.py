@@ -25,7 +25,7 @@ from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import least_batch_rows
 from hekat.report import Table
 from hekat.run.predictions import PARTS_FOLDER
-from hekat.run.vertical_linear.checkpoint_files import has_checkpoints
+from hekat.run.vertical.checkpoint_files import has_checkpoints
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
 from hekat.run.vertical_linear.warm_start import load_warm_start, refuse_two_beginnings
 

@@ -49,6 +49,7 @@ class ColumnsJob:
 
     name: str
     digest: bytes
+    settings: ColumnsSettings
     intersection: IntersectionSettings | None
     data: str
     test_data: str | None
@@ -63,6 +64,11 @@ class ColumnsJob:
     def measures(self) -> bool:
         """Whether the run predicts rows that it measures on."""
         return self.test_data is not None or self.hold_out > 0
+
+    @property
+    def limit_spreads_said(self) -> float | None:
+        """The limit on values that a regression's job names; None where it names none, or trains something else."""
+        return None
 
     @property
     def intersection_kind(self) -> str:

@@ -33,6 +33,10 @@ class VerticalJob(ColumnsJob):
     prediction: PredictionSettings
     check_exactness: bool = False
 
+    @property
+    def limit_spreads_said(self) -> float | None:
+        return self.settings.training.limit_spreads
+
 
 def load_vertical_job(path: Path) -> VerticalJob:
     """The job at `path`, checked whole. Raises JobError or InputError with the key and the cure."""

@@ -20,6 +20,7 @@ from hekat.model import Parameters
 from hekat.protocol.vertical.row_order import draw_order
 from hekat.protocol.vertical_linear.columns import Targets, apply_standardiser, prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
+from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
 from hekat.protocol.vertical_linear.prediction.calibrated import apply_calibration, log_odds_of
 from hekat.protocol.vertical_linear.prediction.calibration import fit_probabilities
@@ -28,8 +29,9 @@ from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import f
 from hekat.protocol.vertical_linear.shared_weights.reweighting.weighted_step import find_penalty, reweight_plain
 from hekat.protocol.vertical_linear.shared_weights.reweighting.working_rows import find_working_rows
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
-from hekat.run.vertical_linear.role import PartyOutcome
-from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
+from hekat.run.vertical.role import PartyOutcome
+from hekat.summary.vertical.metrics import labels_of
+from hekat.summary.vertical_linear.metrics_of_scores import metrics_of_scores
 from hekat.summary.vertical_linear.summary_shape import Compared, Result
 
 FloatArray = npt.NDArray[np.float64]
@@ -56,7 +58,7 @@ class _Joined:
 
 
 def compare_centralised(
-    job: VerticalJob, outcomes: Mapping[str, PartyOutcome], losses: Sequence[float | None]
+    job: VerticalJob, outcomes: Mapping[str, PartyOutcome[ModelPart]], losses: Sequence[float | None]
 ) -> Comparison:
     """Train on the rows of all `outcomes` together for as many epochs as the run did; `losses` are the run's."""
     settings = job.settings
@@ -88,7 +90,9 @@ def compare_centralised(
     return Comparison(compared, results)
 
 
-def _join(job: VerticalJob, outcomes: Mapping[str, PartyOutcome], limit: float, *, is_mixed: bool) -> _Joined:
+def _join(
+    job: VerticalJob, outcomes: Mapping[str, PartyOutcome[ModelPart]], limit: float, *, is_mixed: bool
+) -> _Joined:
     settings = job.settings
     trained, tested, penalties = [], [], []
     for party in settings.parties:
@@ -126,7 +130,7 @@ def _train(joined: _Joined, task: str, training: LinearTraining) -> tuple[Parame
 
 
 def _reweight(
-    job: VerticalJob, joined: _Joined, parameters: Parameters, outcomes: Mapping[str, PartyOutcome]
+    job: VerticalJob, joined: _Joined, parameters: Parameters, outcomes: Mapping[str, PartyOutcome[ModelPart]]
 ) -> Parameters:
     """The weights after the Newton step of the calibration, where the run made one."""
     settings, row_count = job.settings, joined.features.shape[0]

@@ -42,12 +42,13 @@ from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, Predi
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.predictions import Predictions, source_columns_of, without_strangers
 from hekat.run.session_keys import session_keys, write_public_keys
+from hekat.run.vertical.party_tables import check_same_rows, in_columns_of, load_party_table
+from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical_linear.part_file import SavedPart, load_parts
-from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_table
-from hekat.run.vertical_linear.prediction_count import PredictionCount
 from hekat.scheme.paillier import KeyPair
 from hekat.state import create_run_directory
-from hekat.summary.vertical_linear.metrics_of_scores import labels_of, metrics_of_scores
+from hekat.summary.vertical.metrics import labels_of
+from hekat.summary.vertical_linear.metrics_of_scores import metrics_of_scores
 
 PREDICTIONS_FOLDER = "predictions"
 _PREDICTION = "joint prediction"

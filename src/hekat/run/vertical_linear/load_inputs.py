@@ -12,7 +12,7 @@ from hekat.data.columns.settle import settle_fills
 from hekat.data.far_cells import with_notes_on_cells
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import InputError, JobError
+from hekat.errors import JobError
 from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob, recorded
@@ -25,12 +25,10 @@ from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_col
 from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules, find_common_tables
 from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
 from hekat.run.load_keys import load_key_pair, load_party_keys
-from hekat.run.vertical_linear.party_tables import check_same_rows, in_columns_of, load_party_tables
+from hekat.run.vertical.party_tables import MIN_ROWS, check_enough, check_rows, in_columns_of, load_party_tables
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.toml_text import toml_key
-
-MIN_ROWS = 2
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def load_vertical_inputs(
     settled = {party: settle_fills(table, job.columns) for party, table in loaded.items()}
     tables = {party: table for party, (table, _) in settled.items()}
     columns = {party: specs for party, (_, specs) in settled.items()}
-    _check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
+    check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
     for table in tables.values():
         # A rule that refuses all rows would refuse any part of them.
         check_magnitudes(table, MAX_MAGNITUDE)
@@ -88,7 +86,7 @@ def load_vertical_inputs(
     test_tables: dict[str, Table] = {}
     if job.test_data is not None:
         test_tables = load_party_tables(site, job, job.test_data, here, columns)
-        _check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
+        check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
         for party, table in test_tables.items():
             test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
     predicted = min((len(table) for table in test_tables.values()), default=0)
@@ -114,33 +112,6 @@ def load_vertical_inputs(
     keys = _load_key_pairs(site, job, here, ask_passphrase)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
     return VerticalInputs(job, site, tables, test_tables, keys, party_keys, columns)
-
-
-def check_enough(common: Table) -> None:
-    """Raise InputError where too few rows are common to train on."""
-    if len(common) < MIN_ROWS:
-        raise InputError(
-            "too few rows are common to all parties",
-            expected=f"at least {MIN_ROWS}",
-            got=str(len(common)),
-            cure="check that all parties write ids alike, and that they have people in common",
-        )
-
-
-def _check_rows(tables: dict[str, Table], what: str, *, needs_ids: bool, least: int) -> None:
-    """Raise InputError for too few rows, or rows that cannot be in the same order."""
-    for table in tables.values():
-        if len(table) < least:
-            raise InputError(
-                f"{table.name} has too few rows",
-                expected=f"at least {least}: an intersection with fewer ids would ask about one person"
-                if needs_ids
-                else f"at least {least}",
-                got=str(len(table)),
-                cure="check where the data is read",
-            )
-    if not needs_ids:
-        check_same_rows(tables, what)
 
 
 def _load_key_pairs(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Table, encode_labels
 from hekat.model import evaluate_numbers, evaluate_probabilities
 from hekat.protocol.vertical_linear.prediction.answers import answers_of
 
@@ -21,10 +20,3 @@ def metrics_of_scores(classes: Sequence[str] | None, scores: FloatArray, labels:
     if probabilities is None:
         return evaluate_numbers(answers, labels)
     return evaluate_probabilities(probabilities, labels)
-
-
-def labels_of(table: Table, classes: tuple[str, ...] | None) -> npt.NDArray[Any]:
-    """Class numbers (rows,) int64 of the guest's rows, or float64 numbers."""
-    labels = encode_labels(table, classes).labels
-    assert labels is not None  # the guest's table was loaded with labels
-    return labels

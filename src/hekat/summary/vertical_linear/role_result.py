@@ -1,33 +1,11 @@
-"""What one role of a vertical run leaves behind besides its files: plain data for summaries."""
+"""What one role of a vertical regression leaves behind besides its files: plain data for summaries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hekat.protocol.vertical_linear.party_run import EpochRecord
-from hekat.summary.vertical_linear.traffic import RoleTraffic
-
-
-@dataclass(frozen=True)
-class TableFacts:
-    """A party's own tables in figures; `test_rows` is None without test data, `notes` are of loading the first one.
-
-    `test_rows_trained_on` counts the common test rows that are common training rows too; at the guest alone.
-    """
-
-    rows: int
-    columns: int
-    test_rows: int | None = None
-    notes: tuple[str, ...] = ()
-    test_rows_trained_on: int = 0
-
-
-@dataclass(frozen=True)
-class Match:
-    """How many rows all parties have, and how long it took this party to find them."""
-
-    common: int
-    seconds: float
+from hekat.summary.vertical.role_result import ColumnsResult
 
 
 @dataclass(frozen=True)
@@ -39,33 +17,7 @@ class TimedEpoch:
 
 
 @dataclass(frozen=True)
-class ResumedPart:
-    """What a resumed party went on from: `losses` are the guest's alone, `releases` of Hekat trained it."""
+class VerticalResult(ColumnsResult):
+    """One role's end, with the epochs that it saw."""
 
-    epochs_done: int
-    losses: tuple[float, ...]
-    releases: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class VerticalResult:
-    """One role's end. `seconds` are of its whole session, `seconds_by_step` of its own work, `seconds_by_phase` of the
-    parts of the session, waiting included.
-
-    `table` is None at an arbiter. `matches` are of the training rows, then of the test rows. `class_rows` counts the
-    guest's common rows by class; `metrics` are measured on the test rows, at a guest that received their scores.
-    `started_from` is the id of the run whose weights training began with.
-    """
-
-    role: str
-    seconds: float
-    seconds_by_step: dict[str, float]
-    seconds_by_phase: dict[str, float]
-    traffic: RoleTraffic
-    table: TableFacts | None = None
-    matches: tuple[Match, ...] = ()
-    class_rows: dict[str, int] | None = None
     epochs: tuple[TimedEpoch, ...] = ()
-    metrics: dict[str, float] = field(default_factory=dict)
-    resumed: ResumedPart | None = None
-    started_from: str | None = None

@@ -16,10 +16,10 @@ from hekat.scheme.bfv import CIPHERTEXT_BYTES
 from hekat.summary.convergence import describe_convergence
 from hekat.summary.party_views import PartyView
 from hekat.summary.run_facts import Played, facts_of_run
+from hekat.summary.vertical.role_result import Match
 from hekat.summary.vertical_linear.caveats import list_vertical_caveats
 from hekat.summary.vertical_linear.described_settings import describe_vertical_settings
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
-from hekat.summary.vertical_linear.role_result import Match
 from hekat.summary.vertical_linear.summary_shape import (
     Bytes,
     Compared,

@@ -11,18 +11,28 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.job.site_file import Site
 from hekat.job.vertical.site_checks import MAX_PREDICTIONS_KEY
 from hekat.protocol.vertical.prediction_limit import check_prediction_limit
-from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.state import Counter
 
 COUNTS_FOLDER = "predicted"
 _NAME_DIGITS = 32
 _ASKING = "prediction with a part of a model"
+
+
+class PartOfModel(Protocol):
+    """A party's part of whatever model, by the model's name."""
+
+    @property
+    def party(self) -> str: ...
+
+    @property
+    def model_id(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ class PredictionCount:
     model_digest: bytes
 
     @classmethod
-    def of(cls, site: Site, run_folder: Path, part: ModelPart) -> PredictionCount:
+    def of(cls, site: Site, run_folder: Path, part: PartOfModel) -> PredictionCount:
         """The count of `part`, a part of the model whose run left `run_folder`."""
         own = site.parties.get(part.party)
         digest = hashlib.sha256(part.model_id.encode()).digest()

@@ -1,4 +1,4 @@
-"""The tables of a vertical job's guest and hosts: labels at the guest alone, ids where rows are to be matched."""
+"""The tables of a job's guest and hosts: labels at the guest alone, ids where rows are to be matched."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from hekat.data.columns.findings import load_together
 from hekat.errors import InputError
 from hekat.job.data_source import DataSource
 from hekat.job.site_file import Site, find_source
-from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.job.vertical.columns_job import ColumnsJob
+
+MIN_ROWS = 2
 
 
 def load_party_tables(
     site: Site,
-    job: VerticalJob,
+    job: ColumnsJob,
     data_name: str,
     here: Collection[str],
     columns: Mapping[str, ColumnSpecs] | None = None,
@@ -115,3 +117,30 @@ def in_columns_of(columns: tuple[str, ...], table: Table, what: str) -> Table:
             cure="give the table the columns of training, or ignore columns in the site file",
         )
     return arranged
+
+
+def check_rows(tables: Mapping[str, Table], what: str, *, needs_ids: bool, least: int) -> None:
+    """Raise InputError for too few rows, or rows that cannot be in the same order."""
+    for table in tables.values():
+        if len(table) < least:
+            raise InputError(
+                f"{table.name} has too few rows",
+                expected=f"at least {least}: an intersection with fewer ids would ask about one person"
+                if needs_ids
+                else f"at least {least}",
+                got=str(len(table)),
+                cure="check where the data is read",
+            )
+    if not needs_ids:
+        check_same_rows(tables, what)
+
+
+def check_enough(common: Table, least: int = MIN_ROWS) -> None:
+    """Raise InputError where too few rows are common to train on."""
+    if len(common) < least:
+        raise InputError(
+            "too few rows are common to all parties",
+            expected=f"at least {least}",
+            got=str(len(common)),
+            cure="check that all parties write ids alike, and that they have people in common",
+        )

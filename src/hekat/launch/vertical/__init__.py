@@ -1,0 +1,1 @@
+"""What launching all roles of a run on columns has in common, whatever is trained."""

@@ -1,0 +1,1 @@
+"""What summaries of all runs on columns have in common: roles, matched rows, bytes, seconds, caveats."""
