@@ -14,6 +14,7 @@ Source: Hardy et al. 2017, section 4; HAFLO, Fig. 2.
 from __future__ import annotations
 
 from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical.key_size import check_key_size
 from hekat.protocol.vertical_linear.arbiter.messages import (
     GRADIENTS,
     LOSSES,
@@ -31,7 +32,6 @@ from hekat.protocol.vertical_linear.arbiter.opening import (
 )
 from hekat.protocol.vertical_linear.arbiter.same_start import digest_start
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
-from hekat.protocol.vertical_linear.key_size import check_key_size
 from hekat.protocol.vertical_linear.loss_bits import describe_told_loss
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings

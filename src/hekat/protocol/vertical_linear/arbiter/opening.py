@@ -7,6 +7,7 @@ from typing import Any
 
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.key_size import KEY_TIMEOUT_S, check_key_size
 from hekat.protocol.vertical_linear.arbiter.arithmetic import Arithmetic, IntegerArray, Masked
 from hekat.protocol.vertical_linear.arbiter.bfv_arithmetic import BfvArithmetic
 from hekat.protocol.vertical_linear.arbiter.messages import (
@@ -21,7 +22,6 @@ from hekat.protocol.vertical_linear.arbiter.paillier_arithmetic import PaillierA
 from hekat.protocol.vertical_linear.arbiter.plain_arithmetic import PlainArithmetic
 from hekat.protocol.vertical_linear.arbiter.same_start import check_same_start
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
-from hekat.protocol.vertical_linear.key_size import KEY_TIMEOUT_S, check_key_size
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 from hekat.scheme.bfv import ProductLayout

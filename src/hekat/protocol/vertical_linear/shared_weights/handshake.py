@@ -14,7 +14,7 @@ from hekat.data.features import MAX_COLUMNS
 from hekat.errors import KeyRefusedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.key_size import KEY_TIMEOUT_S, check_key_size
+from hekat.protocol.vertical.key_size import KEY_TIMEOUT_S, check_key_size
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts, PaillierCrossProducts
 from hekat.protocol.vertical_linear.shared_weights.cross_products.plain import PlainCrossProducts
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage
