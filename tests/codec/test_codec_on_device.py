@@ -20,7 +20,7 @@ from hekat.codec import (
     quantise_levels,
     quantise_offset,
 )
-from hekat.codec.slots import write_slots
+from hekat.engine.limb_slots import write_slots
 from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import EngineError, InputError
 from hekat.plaintext_space import PackedPlaintext

@@ -10,7 +10,7 @@ import numpy as np
 
 from hekat.codec.layout import Layout, malformed_sum
 from hekat.codec.quantise import IntArray, level_bound
-from hekat.codec.slots import add_constant, read_slots, repeat_in_slots, write_slots
+from hekat.engine.limb_slots import add_constant, read_slots, repeat_in_slots, write_slots
 from hekat.engine.limbs import LimbArray, read_from_bit
 from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext

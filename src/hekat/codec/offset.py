@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hekat.codec.clip import FloatArray
 from hekat.codec.layout import Layout, ceil_log2, check_count
 from hekat.codec.quantise import IntArray, Rounding, dequantise_offset, quantise_offset
-from hekat.codec.slots import read_slots, repeat_in_slots, write_slots
+from hekat.engine.limb_slots import read_slots, repeat_in_slots, write_slots
 from hekat.engine.limbs import LimbArray
 from hekat.errors import InputError
 

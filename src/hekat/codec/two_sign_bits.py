@@ -10,7 +10,7 @@ import numpy as np
 
 from hekat.codec.layout import Layout, ceil_log2, malformed_sum
 from hekat.codec.quantise import IntArray, level_bound
-from hekat.codec.slots import read_slots, repeat_in_slots, write_slots
+from hekat.engine.limb_slots import read_slots, repeat_in_slots, write_slots
 from hekat.engine.limbs import LIMB_BITS, LimbArray
 from hekat.errors import InputError
 

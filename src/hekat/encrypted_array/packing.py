@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hekat.array_module import array_module
-from hekat.codec.slots import add_constant, write_slots
+from hekat.engine.limb_slots import add_constant, write_slots
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits
 from hekat.engine.signed_limbs import IntegerArray
 from hekat.errors import InputError

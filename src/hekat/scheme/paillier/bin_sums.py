@@ -18,8 +18,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from hekat.codec.slots import add_constant, read_slots, write_slots
 from hekat.engine.interface import IndexArray
+from hekat.engine.limb_slots import add_constant, read_slots, write_slots
 from hekat.engine.limbs import limbs_for_bits
 from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext

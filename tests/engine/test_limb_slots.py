@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hekat.codec.slots import add_constant, read_slots, repeat_in_slots, write_slots
+from hekat.engine.limb_slots import add_constant, read_slots, repeat_in_slots, write_slots
 from hekat.engine.limbs import ints_from_limbs, limbs_for_bits, limbs_from_ints
 
 
