@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from math import log2, prod, sqrt
+from math import ceil, comb, log2, prod, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,14 @@ from reduction import Attack, CoreSvp, Instance, Matzov
 from hekat.engine.ring.interface import CBD_BOUND
 from hekat.engine.ring.parameters import DEGREES
 from hekat.scheme.bfv import SETS as BFV_SETS
+from hekat.scheme.bin_sums import SETS as BIN_SETS
+from hekat.scheme.bin_sums.layout import KNOWN_BITS_OF_A_COEFFICIENT
 from hekat.scheme.lattice.sets import SETS
 
 RECORDED = Path(__file__).with_name("recorded.json")
 GATE_BITS = 128
+# Of a coefficient from CBD(21).
+SPREAD = sqrt(CBD_BOUND / 2)
 TRANSCRIBED = "public estimator, transcribed"
 # Of this script's figures to themselves; floating point alone may move them.
 SAME_BITS = 0.02
@@ -45,16 +49,32 @@ class Target:
 
 
 def targets() -> dict[str, Target]:
-    """Every set of the lattice scheme, to whoever knows the sum of secrets, then those of BFV, to whoever holds their
-    public key and any number of ciphertexts."""
+    """Every set of the lattice scheme, to whoever knows the sum of secrets, then those of BFV and of sums by bins, to
+    whoever holds their public key and any number of ciphertexts."""
     found = {}
     for name, parameters in SETS.items():
         ring = parameters.form.ring
         found[name] = Target(ring.degree, ring.primes, revealed_sum.lwe(ring.degree, ring.modulus))
-    for name, bfv in BFV_SETS.items():
-        spread = sqrt(CBD_BOUND / 2)
-        found[name] = Target(bfv.degree, bfv.primes, Instance(bfv.degree, log2(bfv.modulus), spread, spread))
+    rings = [(name, bfv.degree, bfv.primes) for name, bfv in BFV_SETS.items()]
+    rings += [(name, bins.degree, bins.ring.primes) for name, bins in BIN_SETS.items()]
+    for name, degree, primes in rings:
+        found[name] = Target(degree, primes, Instance(degree, log2(prod(primes)), SPREAD, SPREAD))
     return found
+
+
+def partly_known_v(degree: int, sent_bits: int) -> Instance:
+    """What hides a host's digits from a guest that lies about its public pair: v, less the coefficients that fill as
+    many bits as such a guest may open in an answer, and c1 rounded to integers mod 2^sent_bits.
+    """
+    known = ceil(KNOWN_BITS_OF_A_COEFFICIENT * degree / _entropy_of_small())
+    return Instance(degree - known, sent_bits, SPREAD, sqrt(1 / 12))
+
+
+def _entropy_of_small() -> float:
+    """Bits of a coefficient from CBD(21)."""
+    coins = 2 * CBD_BOUND
+    odds = [comb(coins, ones) / 2**coins for ones in range(coins + 1)]
+    return -sum(p * log2(p) for p in odds)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,10 @@ import pytest
 
 from hekat.engine.ring.parameters import DEGREES
 from hekat.scheme.bfv import SETS as BFV_SETS
+from hekat.scheme.bin_sums import BINS
+from hekat.scheme.bin_sums import SETS as BIN_SETS
+from hekat.scheme.bin_sums import parameters as bin_parameters
+from hekat.scheme.bin_sums.layout import SENT_BITS
 from hekat.scheme.lattice import SETS
 from hekat.scheme.lattice.parameters import MAX_MODULUS_BITS
 
@@ -36,7 +40,7 @@ def test_every_set_keeps_the_gate_and_its_recorded_figures(load: Any) -> None:
     script = load("estimate")
     estimates = script.estimate_sets()
     print(script.table(estimates, RECORDED))
-    assert estimates.keys() == SETS.keys() | BFV_SETS.keys()
+    assert estimates.keys() == SETS.keys() | BFV_SETS.keys() | BIN_SETS.keys()
     assert script.complaints(estimates, RECORDED) == []
 
 
@@ -71,6 +75,20 @@ def test_the_largest_allowed_modulus_is_the_recorded_one(load: Any, degree: int)
     assert MAX_MODULUS_BITS[degree] == allowed
     assert script.estimate(model.lwe(degree, 1 << allowed)).matzov_best.bits >= script.GATE_BITS
     assert script.estimate(model.lwe(degree, 1 << allowed + 1)).matzov_best.bits < script.GATE_BITS
+
+
+def test_sums_by_bins_allow_no_larger_modulus_than_the_recorded_one() -> None:
+    recorded = RECORDED["largest modulus bits"]
+    assert all(bits <= recorded[str(degree)] for degree, bits in bin_parameters.MAX_MODULUS_BITS.items())
+
+
+@pytest.mark.parametrize("sent_bits", SENT_BITS)
+def test_what_a_lying_guest_may_open_of_v_leaves_the_gate(load: Any, sent_bits: int) -> None:
+    script = load("estimate")
+    instance = script.partly_known_v(BINS.degree, sent_bits)
+    bits = script.estimate(instance).matzov_best.bits
+    print(f"w = {sent_bits}: {instance.dimension} coefficients unknown, {bits:.1f} bits")
+    assert bits >= script.GATE_BITS
 
 
 def test_a_modulus_too_large_fails_the_gate(load: Any) -> None:

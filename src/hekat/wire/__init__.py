@@ -1,6 +1,7 @@
 """Versioned, self-describing bytes for keys, ciphertexts and messages, and what each message discloses."""
 
 from hekat.wire import bfv as bfv
+from hekat.wire import bin_sums as bin_sums
 from hekat.wire import ckks as ckks
 from hekat.wire import lattice as lattice
 from hekat.wire.disclosure import Disclosure, ciphertext, disclosed, public, sealed

@@ -1,20 +1,15 @@
 """Wire bytes of BFV: a public key in a frame of its own; ciphertexts and masked products as a field of a message.
 
-These fields are large and need neither checksum nor seal, because the message around them has both. A field is 16 bytes
-of the key's fingerprint, counts of four bytes each, then residues of 48 bits, part after part: the low 32 bits of all,
-then the high 16. All little-endian.
+Fields are as `hekat.wire.integer_planes` says, with residues of six bytes, part after part.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from hekat.engine.ring.interface import RingArray
-from hekat.engine.ring.parameters import Ring
 from hekat.errors import InputError, WireCorruptError
 from hekat.scheme.bfv import (
     RESIDUE_BYTES,
@@ -26,13 +21,11 @@ from hekat.scheme.bfv import (
     PrivateKey,
     PublicKey,
 )
-from hekat.scheme.bfv.keys import FINGERPRINT_BYTES
+from hekat.wire.integer_planes import INDEX, FieldCursor, write_planes
 from hekat.wire.kinds import Kind, ReadingContext, register, withhold
-from hekat.wire.residues import check_fingerprint, check_names
+from hekat.wire.residues import check_names
 
 _COUNT: Final = struct.Struct("<I")
-_INDEX: Final = np.dtype("<u4")
-_LOW, _HIGH, _LOW_BITS = np.dtype("<u4"), np.dtype("<u2"), np.uint64(32)
 
 
 def write_ciphertexts(ciphertexts: Ciphertexts) -> bytes:
@@ -43,10 +36,10 @@ def write_ciphertexts(ciphertexts: Ciphertexts) -> bytes:
 
 def read_ciphertexts(data: bytes, key: PublicKey) -> Ciphertexts:
     """What `write_ciphertexts` wrote. Raises WireCorruptError, and WireKeyError for another key's."""
-    cursor = _Cursor(data, "BFV ciphertexts")
-    cursor.take_key(key)
+    cursor = FieldCursor(data, "BFV ciphertexts")
+    cursor.take_key(key.fingerprint)
     count = cursor.take_count()
-    c0, c1 = (cursor.take_planes(key.parameters, (count,)) for _ in range(2))
+    c0, c1 = (_take_elements(cursor, key.parameters, (count,)) for _ in range(2))
     cursor.end()
     try:
         return Ciphertexts(key, c0, c1)
@@ -57,18 +50,18 @@ def read_ciphertexts(data: bytes, key: PublicKey) -> Ciphertexts:
 def write_masked(masked: MaskedProducts) -> bytes:
     """Masked products as `read_masked` takes them: how many ciphertexts, how many numbers, where these lie, c0, c1."""
     pieces = [bytes.fromhex(masked.key.fingerprint), _COUNT.pack(len(masked.c1[0])), _COUNT.pack(masked.count)]
-    pieces += [indices.astype(_INDEX).tobytes() for indices in (masked.holders, masked.places)]
+    pieces += [indices.astype(INDEX).tobytes() for indices in (masked.holders, masked.places)]
     return b"".join([*pieces, _planes(masked.c0), _planes(masked.c1)])
 
 
 def read_masked(data: bytes, key: PublicKey) -> MaskedProducts:
     """What `write_masked` wrote. Raises WireCorruptError, and WireKeyError for another key's."""
-    cursor = _Cursor(data, "masked BFV products")
-    cursor.take_key(key)
+    cursor = FieldCursor(data, "masked BFV products")
+    cursor.take_key(key.fingerprint)
     ciphertext_count, count = cursor.take_count(), cursor.take_count()
-    holders, places = (cursor.take(_INDEX, count).astype(np.int64) for _ in range(2))
-    c0 = cursor.take_planes(key.parameters, (count,), whole=False)
-    c1 = cursor.take_planes(key.parameters, (ciphertext_count,))
+    holders, places = (cursor.take(INDEX, count).astype(np.int64) for _ in range(2))
+    c0 = _take_elements(cursor, key.parameters, (count,), whole=False)
+    c1 = _take_elements(cursor, key.parameters, (ciphertext_count,))
     cursor.end()
     try:
         return MaskedProducts(key, c1, c0, holders, places)
@@ -76,63 +69,18 @@ def read_masked(data: bytes, key: PublicKey) -> MaskedProducts:
         raise WireCorruptError(error.what, expected=error.expected, got=error.got) from None
 
 
-@dataclass
-class _Cursor:
-    """Reads a field from front to back; `what` names the field in errors."""
-
-    data: bytes
-    what: str
-    at: int = 0
-
-    def take(self, dtype: np.dtype[Any], count: int) -> Any:
-        size = dtype.itemsize * count
-        if len(self.data) - self.at < size:
-            raise self._wrong_size()
-        self.at += size
-        return np.frombuffer(self.data, dtype, count, self.at - size)
-
-    def take_count(self) -> int:
-        count = int(self.take(_INDEX, 1)[0])
-        if count < 1:
-            raise WireCorruptError(f"{self.what} count nothing", expected="1 or more")
-        return count
-
-    def take_key(self, key: PublicKey) -> None:
-        fingerprint = self.take(np.dtype(np.uint8), FINGERPRINT_BYTES).tobytes().hex()
-        check_fingerprint(fingerprint, key.fingerprint, self.what)
-
-    def take_planes(self, parameters: BfvParameters, leading: tuple[int, ...], *, whole: bool = True) -> Elements:
-        """Residues (*leading, primes, N), or without N where they are single coefficients."""
-        return tuple(
-            self._take_part(part, (*leading, len(part.primes), *((part.degree,) if whole else ())))
-            for part in parameters.parts
-        )
-
-    def _take_part(self, part: Ring, shape: tuple[int, ...]) -> RingArray:
-        count = 1
-        for length in shape:
-            count *= length
-        low, high = self.take(_LOW, count), self.take(_HIGH, count)
-        residues: RingArray = high.astype(np.uint64)
-        residues <<= _LOW_BITS
-        residues |= low
-        return residues.reshape(shape)
-
-    def end(self) -> None:
-        if self.at != len(self.data):
-            raise self._wrong_size()
-
-    def _wrong_size(self) -> WireCorruptError:
-        return WireCorruptError(
-            f"{self.what} have the wrong size", expected="as many bytes as they count", got=f"{len(self.data)} bytes"
-        )
+def _take_elements(
+    cursor: FieldCursor, parameters: BfvParameters, leading: tuple[int, ...], *, whole: bool = True
+) -> Elements:
+    """Residues (*leading, primes, N), or without N where they are single coefficients."""
+    return tuple(
+        cursor.take_planes((*leading, len(part.primes), *((part.degree,) if whole else ())))
+        for part in parameters.parts
+    )
 
 
 def _planes(elements: Elements) -> bytes:
-    pieces = []
-    for x in elements:
-        pieces += [x.astype(_LOW).tobytes(), (x >> _LOW_BITS).astype(_HIGH).tobytes()]
-    return b"".join(pieces)
+    return b"".join(map(write_planes, elements))
 
 
 def _public_key_items(key: PublicKey) -> dict[str, Any]:
@@ -149,7 +97,7 @@ def _public_key(items: Any, context: ReadingContext) -> PublicKey:
     if not isinstance(b, bytes) or len(b) != RESIDUE_BYTES * len(parameters.primes) * parameters.degree:
         raise WireCorruptError(f"{what} has the wrong size", expected="one element")
     try:
-        return PublicKey(parameters, items["seed"], _Cursor(b, what).take_planes(parameters, ()))
+        return PublicKey(parameters, items["seed"], _take_elements(FieldCursor(b, what), parameters, ()))
     except InputError as error:
         raise WireCorruptError(error.what, expected=error.expected, got=error.got) from None
 

@@ -8,14 +8,14 @@ and are not constant-time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.ring.interface import RingArray, RingEngine
-from hekat.engine.ring.parameters import Ring
+from hekat.scheme import ring_elements
 from hekat.scheme.bfv.parameters import BfvParameters
 
 Elements = tuple[RingArray, ...]
@@ -60,10 +60,7 @@ def join_elements(parts: Sequence[Elements]) -> Elements:
 
 def residues_of_small(parameters: BfvParameters, values: npt.NDArray[np.signedinteger[Any]]) -> Elements:
     """Coefficients (..., N) as elements; the caller makes sure that magnitudes are below SMALL_LIMIT."""
-    signed = values.astype(np.int64, copy=False)[..., np.newaxis, :]
-    # The sign spread over the word picks the prime or nothing.
-    negative = signed >> 63
-    return tuple((signed + (negative & _column(part))).view(np.uint64) for part in parameters.parts)
+    return tuple(ring_elements.residues_of_small(part, values) for part in parameters.parts)
 
 
 def residues_of_integers(parameters: BfvParameters, values: npt.NDArray[np.int64], engine: RingEngine) -> Elements:
@@ -101,13 +98,9 @@ def integers_of_residues(parameters: BfvParameters, residues: Elements) -> list[
     return [sum(factor * residue for factor, residue in zip(factors, row, strict=True)) % modulus for row in rows]
 
 
-@lru_cache(maxsize=16)
 def _constants(parameters: BfvParameters, value: int) -> Elements:
     """One integer as every coefficient, or every slot, of an element."""
-    return tuple(
-        np.repeat(np.array([[value % prime] for prime in part.primes], np.uint64), part.degree, -1)
-        for part in parameters.parts
-    )
+    return tuple(ring_elements.constants(part, value) for part in parameters.parts)
 
 
 @cache
@@ -115,7 +108,3 @@ def _basis(parameters: BfvParameters) -> tuple[int, ...]:
     """For each prime the integer mod q that is 1 there and 0 at all others."""
     modulus = parameters.modulus
     return tuple(modulus // prime * pow(modulus // prime, -1, prime) for prime in parameters.primes)
-
-
-def _column(part: Ring) -> npt.NDArray[np.int64]:
-    return np.array(part.primes, np.int64)[:, np.newaxis]
