@@ -22,7 +22,7 @@ from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.run.own_keys import write_key_folder
 from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
-from hekat.run.vertical_linear.part_file import load_part
+from hekat.run.vertical_linear.part_file import PARTS
 from hekat.wire.keyfile import save_private_key
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -171,8 +171,8 @@ def test_vertical_roles_train_what_one_process_trains(fork, tmp_path, paillier_k
     together = run_vertical_job(load_vertical_inputs(apart.together / "job.toml"), tmp_path / "runs")
     for role in roles:
         assert_reported_alone(apart.run_of(role))
-    parts = {party: load_part(apart.run_of(party) / "parts" / f"{party}.npz").part.arrays for party in values}
-    whole = {party: load_part(together.folder / "parts" / f"{party}.npz").part.arrays for party in values}
+    parts = {party: PARTS.load(apart.run_of(party) / "parts" / f"{party}.npz").part.arrays for party in values}
+    whole = {party: PARTS.load(together.folder / "parts" / f"{party}.npz").part.arrays for party in values}
     if form == "arbiter":
         for party, arrays in parts.items():
             assert_same_arrays(dict(arrays), dict(whole[party]))

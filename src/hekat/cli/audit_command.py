@@ -17,7 +17,7 @@ from hekat.command_name import as_called
 from hekat.errors import InputError, LedgerError
 from hekat.job.load_any_job import load_any_job
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
-from hekat.launch.vertical_linear.predict import PREDICTIONS_FOLDER
+from hekat.launch.vertical.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
 from hekat.ledger.ledger_files import find_ledgers, name_of_ledger

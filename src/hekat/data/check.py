@@ -16,7 +16,7 @@ ID_CURE = (
 
 
 def check_finite(table: Table) -> None:
-    """Check that no feature is NaN or infinite; an empty cell that is still to be filled is NaN.
+    """Check that no feature is NaN or infinite; an empty cell that is still to be filled, or that trees keep, is NaN.
 
     Args:
         table: The table.
@@ -31,7 +31,7 @@ def check_finite(table: Table) -> None:
     """
     features = table.features
     stored = features.reshape(-1) if is_dense(features) else features.data
-    broken = np.flatnonzero(~np.isfinite(stored))
+    broken = np.flatnonzero(np.isinf(stored) if table.keeps_gaps else ~np.isfinite(stored))
     if not broken.size:
         return
     if is_dense(features):

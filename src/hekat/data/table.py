@@ -49,6 +49,8 @@ class Table:
         open_categories: What the table is encoded from again, once all parties found categories together.
         indicators: Columns of features that the job's description of columns makes of categories and of empty cells:
             0 or 1 in every row, whatever the table holds.
+        categories: Columns of features whose numbers stand for categories; trees alone take them so.
+        keeps_gaps: Whether an empty cell stays NaN; trees alone take it so.
 
     Raises:
         InputError: Something is no number, sizes do not agree, or ids repeat.
@@ -72,6 +74,8 @@ class Table:
     settled: tuple[ColumnSpec, ...] = ()
     open_categories: OpenCategories | None = None
     indicators: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    keeps_gaps: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", checked_features(self.features, self.name))

@@ -71,7 +71,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "hosts as one text": (say(hosts="insurer"), "no hosts"),
     "a host twice": (say(hosts=["insurer", "insurer"]), "parties that repeat"),
     "the guest as host": (say(hosts=["bank"]), "parties that repeat"),
-    "a party as a path": (say(party="../../x"), "a part of no form, task or party"),
+    "a party as a path": (say(party="../../x"), "a part of no party"),
     "a party that colours the terminal": (say(guest=RED, party=RED), "control characters"),
     "one holder": (say(share_holders=["bank"]), "holders that are not two"),
     "holders as text": (say(share_holders="ab"), "holders that are no list"),

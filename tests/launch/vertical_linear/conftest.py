@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
-from hekat.run.vertical_linear.part_file import load_parts
+from hekat.run.vertical_linear.part_file import PARTS
 from hekat.wire.keyfile import save_private_key
 
 COLUMNS = {"bank": ("income", "debt"), "insurer": ("claims", "age"), "telephone": ("calls", "bills")}
@@ -151,7 +151,7 @@ def weights_of() -> Callable[[Path], list[float]]:
     """All weights and the intercept of the model in a run's folder; of shares their sums mod 2^128, in units."""
 
     def read(folder: Path) -> list[float]:
-        parts = [saved.part.arrays for saved in load_parts(folder).values()]
+        parts = [saved.part.arrays for saved in PARTS.load_all(folder).values()]
         if "weights" in parts[0]:
             return [float(one) for arrays in parts for key in sorted(arrays) for one in arrays[key].reshape(-1)]
         found = []

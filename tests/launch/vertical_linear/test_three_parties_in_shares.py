@@ -13,7 +13,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import RecordedChannel
-from hekat.run.vertical_linear.part_file import load_part, load_parts
+from hekat.run.vertical_linear.part_file import PARTS
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 TRAINING = "[training]\nepochs = 3\nbatch_rows = 0\nlearning_rate = 0.3\n"
@@ -28,7 +28,7 @@ def run(firms, sections="", start_from=None, **changes):
 
 def opened(folder):
     """All weights, the intercept first, in units, from the parts of both holders."""
-    parts = [saved.part.arrays for saved in load_parts(folder).values() if "weight_shares" in saved.part.arrays]
+    parts = [saved.part.arrays for saved in PARTS.load_all(folder).values() if "weight_shares" in saved.part.arrays]
     found = []
     for key in ("intercept_shares", "weight_shares"):
         one, other = (arrays[key].reshape(-1, 2).astype(object) for arrays in parts)
@@ -126,7 +126,7 @@ def test_parts_that_name_no_two_holders_are_refused(damage, three_firms) -> None
         metadata = {**metadata, "share_holders": [] if damage == "no holders" else ["bank", "grocer"]}
     path.write_bytes(encode_arrays("model part", metadata, arrays))
     with pytest.raises(StateError, match="does not say how to predict"):
-        load_part(path)
+        PARTS.load(path)
 
 
 def test_batches_too_small_are_refused_by_the_dry_run_with_a_cure_that_works(three_firms) -> None:

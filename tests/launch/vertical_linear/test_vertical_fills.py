@@ -11,7 +11,7 @@ from hekat.data import ColumnSpec
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
-from hekat.run.vertical_linear.part_file import load_parts
+from hekat.run.vertical_linear.part_file import PARTS
 
 
 def make_gap(rows: list[list[object]]) -> list[list[object]]:
@@ -36,7 +36,7 @@ def test_a_hosts_fill_is_from_its_own_rows_and_stays_in_its_part(rule: str, firm
         np.testing.assert_allclose(column[::4], fill, rtol=2.0**-28)
         assert not table.open_fills
     result = run_vertical_job(inputs, firms.folder / "runs")
-    parts = load_parts(result.folder)
+    parts = PARTS.load_all(result.folder)
     assert parts["insurer"].column_specs.find("claims").fill == pytest.approx(fill, rel=2.0**-28)
     assert "claims" not in parts["bank"].column_specs.to_json(), "no other party's fill is in a part"
     found = predict_jointly(result.folder, load_site(firms.folder / "site.toml"), "clients-test", ("bank",))
@@ -54,7 +54,7 @@ def test_categories_that_an_owner_finds_are_in_no_job_and_in_its_own_part_alone(
     inputs = firms.load_inputs()
     assert inputs.tables["insurer"].feature_names[:2] == ("claims=few", "claims=many")
     result = run_vertical_job(inputs, firms.folder / "runs")
-    parts = load_parts(result.folder)
+    parts = PARTS.load_all(result.folder)
     assert parts["insurer"].column_specs.find("claims") == ColumnSpec("claims", ("few", "many"), unknown="ignore")
     assert "few" not in str(parts["bank"].column_specs.to_json())
     path = firms.folder / "insurer-clients-test.csv"

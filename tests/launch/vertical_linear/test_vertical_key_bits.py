@@ -18,7 +18,7 @@ from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
 from hekat.ledger.refusals import refused_jobs
 from hekat.run.predictions import PARTS_FOLDER
-from hekat.run.vertical_linear.part_file import load_part, load_parts, save_part
+from hekat.run.vertical_linear.part_file import PARTS
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 IN_SHARES = "[protection]\nkind = 'none'\nkey_bits = 2048\n"
@@ -52,9 +52,9 @@ def test_a_prediction_with_smaller_keys_is_refused(
     firms, folder = trained
     parts = {
         name: replace(one, part=replace(one.part, key_bits=key_bits), intersection=kind)
-        for name, one in load_parts(folder).items()
+        for name, one in PARTS.load_all(folder).items()
     }
-    monkeypatch.setattr(predict, "load_parts", lambda run_folder: parts)
+    monkeypatch.setattr(type(PARTS), "load_all", lambda form, run_folder: parts)
     states = {name: f"state = '{tmp_path / name}'\n" for name in firms.names}
     firms.write_site(f"[policy]\nprotections = ['none']\nmin_key_bits = {least}\n", party=states)
     for name in firms.names:
@@ -68,12 +68,12 @@ def test_a_prediction_with_smaller_keys_is_refused(
 
 def test_keys_of_an_intersection_are_as_large_in_a_prediction_as_in_the_training(trained, tmp_path) -> None:
     firms, folder = trained
-    first = load_part(folder / PARTS_FOLDER / "bank.npz")
+    first = PARTS.load(folder / PARTS_FOLDER / "bank.npz")
     firms.write_job(f"[intersection]\nkind = 'rsa_blind'\nkey_bits = 4096\n{IN_SHARES}")
-    save_part(tmp_path, load_vertical_job(firms.job), first.part, ColumnSpecs())
-    saved = load_part(tmp_path / "bank.npz")
-    assert predict._intersection_of(saved).key_bits == saved.intersection_key_bits == 4096
+    PARTS.save(tmp_path, load_vertical_job(firms.job), first.part, ColumnSpecs())
+    saved = PARTS.load(tmp_path / "bank.npz")
+    assert saved.matching.key_bits == saved.intersection_key_bits == 4096
     metadata, arrays = decode_arrays((tmp_path / "bank.npz").read_bytes(), "model part", "part")
     del metadata["intersection_key_bits"]  # as a release wrote it that did not say it
     (tmp_path / "bank.npz").write_bytes(encode_arrays("model part", metadata, arrays))
-    assert predict._intersection_of(load_part(tmp_path / "bank.npz")).key_bits == 3072
+    assert PARTS.load(tmp_path / "bank.npz").matching.key_bits == 3072

@@ -17,7 +17,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
-from hekat.run.vertical_linear.part_file import PART_FORMAT, load_part, load_parts
+from hekat.run.vertical_linear.part_file import PART_FORMAT, PARTS
 from hekat.state.array_file import decode_arrays, encode_arrays
 
 
@@ -178,7 +178,7 @@ def test_shares_predict_what_the_run_predicted(firms, key_files) -> None:
 
 def test_a_part_holds_nothing_of_another_party(trained) -> None:
     _, _, result = trained
-    saved = load_part(result.folder / "parts" / "insurer.npz")
+    saved = PARTS.load(result.folder / "parts" / "insurer.npz")
     assert saved.part.columns == ("claims", "age")
     assert set(saved.part.arrays) == {"weights"}
     assert saved.part.arrays["weights"].shape == (2, 1)
@@ -205,7 +205,7 @@ def test_forged_parts_are_refused(case, trained) -> None:
     metadata, arrays = FORGED[case](*decode_arrays(path.read_bytes(), "model part", "x"))
     path.write_bytes(encode_arrays("model part", metadata, arrays))
     with pytest.raises(StateError, match="does not say how to predict"):
-        load_parts(result.folder)
+        PARTS.load_all(result.folder)
 
 
 def test_damaged_and_newer_parts_are_refused(trained) -> None:
@@ -215,10 +215,10 @@ def test_damaged_and_newer_parts_are_refused(trained) -> None:
     metadata, arrays = decode_arrays(content, "model part", "x")
     path.write_bytes(encode_arrays("model part", {**metadata, "format": PART_FORMAT.newest + 1}, arrays))
     with pytest.raises(StateError, match="a newer release wrote it"):
-        load_parts(result.folder)
+        PARTS.load_all(result.folder)
     path.write_bytes(content[:-40])
     with pytest.raises(StateError, match="is damaged"):
-        load_parts(result.folder)
+        PARTS.load_all(result.folder)
 
 
 def test_rows_that_are_in_no_common_order_are_refused(trained) -> None:

@@ -18,7 +18,7 @@ from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
 from hekat.ledger.refusals import refused_jobs
 from hekat.run.vertical.prediction_count import COUNTS_FOLDER, PredictionCount
-from hekat.run.vertical_linear.part_file import load_parts
+from hekat.run.vertical_linear.part_file import PARTS
 from hekat.state import Counter
 
 
@@ -100,7 +100,7 @@ def test_where_the_site_names_a_folder_of_state_a_copy_of_the_run_has_no_new_cou
         with pytest.raises(PolicyError, match="does not allow so many predictions"):
             predict_jointly(place, kept, "clients-test")
     # Another model has a count of its own.
-    part = load_parts(folder)["bank"].part
+    part = PARTS.load_all(folder)["bank"].part
     other = PredictionCount.of(kept, folder, replace(part, model_id="another"))
     other.add(2 * test_rows)
     with pytest.raises(PolicyError):

@@ -14,7 +14,7 @@ from hekat.launch.vertical_linear.run import run_vertical_job
 from hekat.ledger import audit
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.report import verdict
-from hekat.run.vertical_linear.part_file import load_parts
+from hekat.run.vertical_linear.part_file import PARTS
 from hekat.scheme.bfv import CIPHERTEXT_BYTES
 
 COMPARED = "[compare]\ncentralised = true\n[checks]\nexactness = true\n[prediction]\nscore_bits = 32\n"
@@ -99,7 +99,7 @@ def test_a_run_with_an_arbiter_is_centralised_training(model, protection, three_
     assert all(row["waived"] for row in summary["learned"])
     assert [party["role"] for party in summary["parties"]] == ["guest", "host", "host", "arbiter"]
     assert set(summary["epochs"][0]["gradient_error_bound"]) == {"bank", "insurer", "telephone"}
-    parts = load_parts(result.folder)
+    parts = PARTS.load_all(result.folder)
     assert {name: saved.part.columns for name, saved in parts.items()} == {
         "bank": ("income", "debt"),
         "insurer": ("claims", "age"),
@@ -127,7 +127,7 @@ def test_a_limit_is_one_for_training_and_predictions_and_scikit_learn_has_none(f
     assert limited["results"][2]["metrics"] == free["results"][2]["metrics"]
     assert limited["settings"]["limit_spreads"] == 0.75
     assert any("beyond 0.75 spreads" in note for note in limited["notes"])
-    assert {saved.part.limit_spreads for saved in load_parts(found["limited"].folder).values()} == {0.75}
+    assert {saved.part.limit_spreads for saved in PARTS.load_all(found["limited"].folder).values()} == {0.75}
     keys = json.loads((found["limited"].folder / "parties.json").read_text())
     for name in firms.names:
         report = audit(found["limited"].folder / "ledger" / f"{name}.jsonl", PartyPublicKey.from_text(keys[name]))

@@ -11,7 +11,8 @@ import pytest
 
 from hekat.data import Table
 from hekat.errors import PolicyError
-from hekat.protocol.vertical_linear.judging.rule_check import check_rules, find_common_tables, judge
+from hekat.protocol.vertical.common_tables import find_common_tables
+from hekat.protocol.vertical_linear.judging.rule_check import check_rules, judge
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 

@@ -15,7 +15,8 @@ from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.site_file import load_site
-from hekat.launch.vertical_linear.predict import JointPredictions, predict_jointly
+from hekat.launch.vertical.predict import JointPredictions
+from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.report.summary import load_summary
 

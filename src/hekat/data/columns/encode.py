@@ -51,6 +51,7 @@ from hekat.toml_text import toml_key
 _MAX_SHOWN = 8
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|index|key)$", re.IGNORECASE)
 _DEFAULT_MARKS = frozenset(DEFAULT_MARKS)
+_KEPT_END = "left empty, as trees take them"
 _FILLED_END, _STRANGER_WORDS = "filled as the job says", "hold none of its categories and count as"
 # In place of the number of a category, from 0, for a text that is none: filled as an empty cell is, 0 in the columns of
 # all categories, or an error.
@@ -73,7 +74,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         table = encode_columns(raw, with_vocabulary(specs, offers), sparse=sparse, digest_rows=digest_rows)
         used = tuple(name for name in raw.columns if (spec := specs.find(name)) is None or not spec.ignore)
         return replace(table, open_categories=OpenCategories(raw, used, offers, table.notes))
-    encoded = _Encoded(raw.row_count, specs.for_training)
+    encoded = _Encoded(raw.row_count, specs.for_training, specs.for_trees)
     for name, column in raw.columns.items():
         _encode(encoded, raw, name, column, specs)
     if encoded.findings:
@@ -99,6 +100,8 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         tuple(encoded.open_fills),
         tuple(encoded.settled),
         indicators=tuple(encoded.indicators),
+        categories=tuple(encoded.numbered),
+        keeps_gaps=specs.for_trees,
     )
 
 
@@ -131,6 +134,13 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows:
         raw = RawTable(table.name, columns, len(table), table.labels, table.ids)
         encoded = encode_columns(raw, specs, sparse=sparse, digest_rows=digest_rows)
         return replace(encoded, notes=(*table.notes, *encoded.notes))
+    if not is_dense(features) and specs.for_trees:
+        raise InputError(
+            f"{table.name} is sparse, and trees are trained on dense rows",
+            expected="rows of single columns (csv, parquet, npz, npy)",
+            got="sparse rows",
+            cure="give the table in one of these forms",
+        )
     held = to_sparse(features) if sparse else to_dense(features, table.name)
     digest = digest_of_features(features, table.feature_names) if digest_rows else None
     return Table(held, table.labels, table.feature_names, table.name, table.ids, table.notes, digest)
@@ -146,6 +156,7 @@ class _Encoded:
 
     row_count: int
     for_training: bool
+    for_trees: bool
     names: list[str] = field(default_factory=list)
     numbers: list[tuple[int, FloatArray]] = field(default_factory=list)
     categories: list[tuple[int, int, IntArray]] = field(default_factory=list)
@@ -154,6 +165,7 @@ class _Encoded:
     open_fills: list[OpenFill] = field(default_factory=list)
     settled: list[ColumnSpec] = field(default_factory=list)
     indicators: list[str] = field(default_factory=list)
+    numbered: list[str] = field(default_factory=list)
 
     def add_numbers(self, name: str, values: FloatArray) -> None:
         self.numbers.append((len(self.names), values))
@@ -168,6 +180,11 @@ class _Encoded:
         self.categories.append((len(self.names), filled, codes))
         self.names.extend(names)
         self.indicators.extend(names)
+
+    def add_numbered_categories(self, name: str, codes: IntArray) -> None:
+        """One column of the numbers of categories, NaN where a cell is empty or its text none of them."""
+        self.numbered.append(name)
+        self.add_numbers(name, np.where(codes >= 0, codes.astype(np.float64), np.nan))
 
     def to_dense(self, name: str) -> Features:
         if self.categories:  # one-hot columns can be many more than the file has
@@ -226,15 +243,17 @@ def _encode_numbers(encoded: _Encoded, raw: RawTable, name: str, column: FloatAr
     is_empty = np.isnan(column)
     empty = np.flatnonzero(is_empty)
     fill = None if spec is None else spec.fill
-    if empty.size and fill is None:
+    if empty.size and fill is None and not encoded.for_trees:
         encoded.findings.append(ColumnFinding(raw.name, name, raw.row_count, empty.size, raw.place(int(empty[0]))))
         return
-    if spec is not None and spec.joint_fill:
+    if fill is None:
+        pass
+    elif spec is not None and spec.joint_fill:
         encoded.open_fills.append(OpenFill((name,), spec.joint_fill))
     elif empty.size:
-        column = np.where(is_empty, float(fill), column)  # type: ignore[arg-type]  # numbers alone are left
+        column = np.where(is_empty, float(fill), column)
     if empty.size:
-        encoded.notes.append(_filled(empty.size, name))
+        encoded.notes.append(_filled(empty.size, name) if fill is not None else _kept(empty.size, name))
     elif _looks_like_ids(name, column):
         encoded.notes.append(
             f"column {name!r} is trained on, though it looks like the ids of records: if so, say id in the site file"
@@ -303,21 +322,26 @@ def _encode_categories(encoded: _Encoded, raw: RawTable, column: TextColumn, spe
     bucket = dict(zip(column.texts, of_text, strict=True))
     strangers = {text: count for text, count in texts_in_use(column).items() if bucket[text] == _REFUSED}
     empty = np.flatnonzero(column.codes < 0)
-    if strangers or (empty.size and fill is None):
+    if strangers or (empty.size and fill is None and not encoded.for_trees):
         encoded.findings.append(_finding(raw, spec.name, column, strangers, spec.categories))
         return
     # The last entry is what code -1, an empty cell, finds: -1 where all parties together fill it.
     codes = np.array([*of_text, buckets.get(str(fill), _TO_FILL)], dtype=np.int64)[column.codes]
     filled = len(spec.buckets) - (spec.missing == "category")
-    if spec.joint_fill:
+    if spec.joint_fill and not encoded.for_trees:
         encoded.open_fills.append(OpenFill(spec.feature_names[:filled], spec.joint_fill))
     if empty.size and fill is not None and fill != MISSING:
         encoded.notes.append(_filled(empty.size, spec.name))
+    elif empty.size and fill is None:
+        encoded.notes.append(_kept(empty.size, spec.name))
     is_stranger = np.array([text not in known and shortest_whole(text) not in known for text in column.texts] + [False])
     count = int(np.sum(is_stranger[column.codes]))
     if count:
         taken = _say_unknown(spec)
         encoded.notes.append(f"{count:,} rows of column {spec.name!r} {_STRANGER_WORDS} {taken}")
+    if encoded.for_trees:
+        encoded.add_numbered_categories(spec.name, codes)
+        return
     encoded.add_categories(spec.feature_names, codes, filled)
 
 
@@ -343,9 +367,13 @@ def _filled(count: int, name: str) -> str:
     return f"{count} empty {'cell' if count == 1 else 'cells'} of column {name!r} {_FILLED_END}"
 
 
+def _kept(count: int, name: str) -> str:
+    return f"{count} empty {'cell' if count == 1 else 'cells'} of column {name!r} {_KEPT_END}"
+
+
 def notes_of_cells(table: Table) -> tuple[str, ...]:
-    """The notes of a table that count filled cells, and texts that are no category."""
-    return tuple(note for note in table.notes if note.endswith(_FILLED_END) or _STRANGER_WORDS in note)
+    """The notes of a table that count filled or kept cells, and texts that are no category."""
+    return tuple(note for note in table.notes if note.endswith((_FILLED_END, _KEPT_END)) or _STRANGER_WORDS in note)
 
 
 def check_all_used(tables: Sequence[Table], specs: ColumnSpecs) -> None:

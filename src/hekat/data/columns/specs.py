@@ -236,6 +236,8 @@ class ColumnSpecs:
         everywhere: Whether every table must have all of them: not where parties hold different columns.
         for_training: Whether tables are trained on; in others `unknown` says what a text becomes that is no category.
         found_together: Whether parties with the same columns find the categories of columns together.
+        for_trees: Whether a column of categories becomes one column of their numbers, from 0 on in their order, and an
+            empty cell without a fill stays empty: trees take both as they are.
 
     Raises:
         InputError: A column is described twice.
@@ -251,6 +253,7 @@ class ColumnSpecs:
     everywhere: bool = True
     for_training: bool = True
     found_together: bool = False
+    for_trees: bool = False
     _resolved: dict[tuple[str, bool], ColumnSpec | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -11,7 +11,7 @@ from hekat.protocol.vertical_linear.party_run import PartState
 from hekat.run.vertical.checkpoint_files import CheckpointForm, PartyCheckpoint, is_finite_float
 from hekat.run.vertical.steps import TrainingSteps
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
-from hekat.run.vertical_linear.part_file import save_part
+from hekat.run.vertical_linear.part_file import PARTS
 
 EpochCheckpoint = PartyCheckpoint[PartState]
 
@@ -32,5 +32,5 @@ def steps_of_job(inputs: VerticalInputs) -> TrainingSteps:
         form=EPOCHS,
         most=job.settings.training.epochs,
         number_of=lambda record: int(record.epoch),
-        save_part=lambda folder, part: save_part(folder, job, part, inputs.columns[part.party]),
+        save_part=lambda folder, part: PARTS.save(folder, job, part, inputs.columns[part.party]),
     )

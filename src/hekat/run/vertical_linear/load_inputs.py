@@ -8,24 +8,19 @@ from pathlib import Path
 
 from hekat.channel import PartyKey
 from hekat.data import ColumnSpecs, Table
-from hekat.data.columns.settle import settle_fills
-from hekat.data.far_cells import with_notes_on_cells
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import JobError
 from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
-from hekat.job.policy.enforce import AskingJob, recorded
+from hekat.job.policy.enforce import AskingJob
 from hekat.job.site_file import Site, load_site
-from hekat.job.vertical.site_checks import MAX_PREDICTIONS_KEY, check_test_rows_allowed
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_linear.key_makers import key_makers
-from hekat.protocol.vertical.hold_out import count_held_out, hold_out_rows
 from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_columns, prepare_targets
-from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules, find_common_tables
-from hekat.run.horizontal.load_inputs import MAX_MAGNITUDE, check_magnitudes
+from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules
 from hekat.run.load_keys import load_key_pair, load_party_keys
-from hekat.run.vertical.party_tables import MIN_ROWS, check_enough, check_rows, in_columns_of, load_party_tables
+from hekat.run.vertical.load_tables import check_predictions_allowed, find_training_rows, load_tables
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.toml_text import toml_key
@@ -70,40 +65,18 @@ def load_vertical_inputs(
     settings = job.settings
     here = settings.everyone if role is None else (role,)
     enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
-    needs_ids = job.intersection is not None
-    loaded = load_party_tables(site, job, job.data, here)
-    settled = {party: settle_fills(table, job.columns) for party, table in loaded.items()}
-    tables = {party: table for party, (table, _) in settled.items()}
-    columns = {party: specs for party, (_, specs) in settled.items()}
-    check_rows(tables, "the data", needs_ids=needs_ids, least=MIN_ROWS)
-    for table in tables.values():
-        # A rule that refuses all rows would refuse any part of them.
-        check_magnitudes(table, MAX_MAGNITUDE)
+
+    def check_table(table: Table) -> None:
         prepare_columns(table, standardise=False, may_be_empty=may_lack_columns(settings, table.name))
-    tables = {party: with_notes_on_cells(table) for party, table in tables.items()}
+
+    loaded = load_tables(site, job, here, check_table)
+    tables = loaded.tables
     if settings.guest in tables:
         prepare_targets(tables[settings.guest], settings)
-    test_tables: dict[str, Table] = {}
-    if job.test_data is not None:
-        test_tables = load_party_tables(site, job, job.test_data, here, columns)
-        check_rows(test_tables, "the test data", needs_ids=needs_ids, least=MIN_ROWS if needs_ids else 1)
-        for party, table in test_tables.items():
-            test_tables[party] = in_columns_of(tables[party].feature_names, table, "the test data")
-    predicted = min((len(table) for table in test_tables.values()), default=0)
-    if tables:
-        most = min(len(table) for table in tables.values())
-        predicted += count_held_out(most, job.hold_out)
-        with recorded(site, AskingJob(job.name, job.digest, here, is_rehearsal), MAX_PREDICTIONS_KEY):
-            check_test_rows_allowed(
-                site.policy, predicted, min(settings.calibration_rows, most), settings.score_openings
-            )
+    asking = AskingJob(job.name, job.digest, here, is_rehearsal)
+    check_predictions_allowed(site, job, asking, loaded, settings.calibration_rows, settings.score_openings)
     if role is None:
-        common = find_common_tables(tables) if needs_ids else tables
-        if job.hold_out:
-            seed = settings.training.seed
-            common = {party: hold_out_rows(table, job.hold_out, seed)[0] for party, table in common.items()}
-        check_enough(common[settings.guest])
-        check_rules(common, settings)
+        check_rules(find_training_rows(job, tables, settings.training.seed), settings)
     elif role in tables:
         check_own_table(role, tables[role], settings)
     with declare_tenancy(site.machine.single_tenant):
@@ -111,7 +84,7 @@ def load_vertical_inputs(
             check_table_memory(settings.key_bits, get_engine())
     keys = _load_key_pairs(site, job, here, ask_passphrase)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
-    return VerticalInputs(job, site, tables, test_tables, keys, party_keys, columns)
+    return VerticalInputs(job, site, tables, loaded.test_tables, keys, party_keys, loaded.columns)
 
 
 def _load_key_pairs(

@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 
 from hekat.engine.limbs import LIMB_BITS
-from hekat.job.section import control_character
-from hekat.job.vertical.columns_job import ALIGNED
-from hekat.protocol.psi.settings import KINDS
-from hekat.protocol.psi.settings import MAX_KEY_BITS as MAX_INTERSECTION_KEY_BITS
 from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
@@ -20,9 +16,10 @@ from hekat.protocol.vertical_linear.shared_weights.many_parties.quiet_training i
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.protocol.vertical_linear.training_settings import FixedPoint
 from hekat.run.model_file_checks import MOST_PARAMETER, are_parameters, check_names
+from hekat.run.vertical.part_files import check_texts
 from hekat.scheme.paillier.keys.parameters import MAX_KEY_BITS
 
-TEXTS = ("party", "guest", "form", "task", "model_id")
+TEXTS = ("form", "task")
 COUNTS = ("feature_bits", "value_bits", "key_bits")
 NUMBERS = ("limit_spreads", "target_mean", "target_spread")
 _OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INTERCEPT}}
@@ -32,32 +29,12 @@ _ALIKE = ("guest", "hosts", "form", "task", "classes", *COUNTS, "share_holders")
 
 def check_described(described: Mapping[str, Any]) -> None:
     """Raise ValueError for what a part's file says beside its arrays, where that has another type or cannot be."""
-    texts = [described[name] for name in (*TEXTS, "job")]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("names that are no texts")
-    if any(map(control_character, texts)):
-        raise ValueError("names with control characters")
-    check_names("parties", [described["guest"], *_listed("hosts", described["hosts"])])
+    check_texts([described[name] for name in TEXTS])
     check_names("holders", described["share_holders"])
-    check_names("columns", described["columns"])
-    if described["classes"] is not None:
-        check_names("classes", described["classes"])
-        if len(described["classes"]) < 2:
-            raise ValueError("fewer than two classes")
-    if not all(type(described[name]) is int for name in (*COUNTS, "intersection_key_bits")):
+    if not all(type(described[name]) is int for name in COUNTS):
         raise ValueError("bits that are no whole numbers")
-    if not 0 < described["intersection_key_bits"] <= MAX_INTERSECTION_KEY_BITS:
-        raise ValueError("bits of a key that no intersection has")
     if not all(type(described[name]) in (int, float) and _is_number(described[name]) for name in NUMBERS):
         raise ValueError("numbers beyond reason")
-    if described["intersection"] not in (ALIGNED, *KINDS) or not isinstance(described["sparse"], bool):
-        raise ValueError("no way to read rows by")
-
-
-def _listed(what: str, names: object) -> list[Any]:
-    if not isinstance(names, list) or not names:
-        raise ValueError(f"no {what}")
-    return names
 
 
 def _is_number(value: float) -> bool:
@@ -66,8 +43,8 @@ def _is_number(value: float) -> bool:
 
 def check_part(part: ModelPart) -> None:
     """Raise ValueError, or JobError for bits out of their range, for a part that nobody can predict with."""
-    if part.form not in FORMS or part.task not in TASKS or part.party not in (part.guest, *part.hosts):
-        raise ValueError("a part of no form, task or party")
+    if part.form not in FORMS or part.task not in TASKS:
+        raise ValueError("a part of no form or task")
     if (part.task == "linear") != (part.classes is None):
         raise ValueError("a task of other classes")
     FixedPoint(part.feature_bits, part.value_bits)

@@ -15,7 +15,7 @@ from hekat.errors import InputError, StateError
 from hekat.job.vertical_linear.job_file import PROTOCOL
 from hekat.protocol.vertical_linear.warm_start import check_warm_start
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
-from hekat.run.vertical_linear.part_file import load_parts
+from hekat.run.vertical_linear.part_file import PARTS
 from hekat.state import is_run_id
 from hekat.summary.summary_format import SUMMARY_FILE
 
@@ -37,7 +37,7 @@ def load_warm_start(run_folder: Path, inputs: VerticalInputs) -> WarmStart:
     they are of another form, task, classes, parties or columns than the job's.
     """
     run_id = _run_id_of(run_folder)
-    saved = load_parts(run_folder)
+    saved = PARTS.load_all(run_folder)
     settings = inputs.job.settings
     for one in saved.values():
         # There is no table for a part of other parties; it is refused before its columns are checked.

@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-import numpy.typing as npt
-
 from hekat.data import Table
-from hekat.errors import InputError, PolicyError
-from hekat.protocol.psi.ids import make_ids
-from hekat.protocol.psi.intersection_result import in_stable_order
+from hekat.errors import PolicyError
 from hekat.protocol.vertical_linear.arbiter.leak_rules import judge_gradients
 from hekat.protocol.vertical_linear.batches import batch_count, draw_batches
 from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_columns, prepare_targets
@@ -28,30 +23,6 @@ from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows impor
 from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own_features, encode_targets
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.training import check_gram_room
-
-
-def find_common_tables(tables: Mapping[str, Table]) -> dict[str, Table]:
-    """The rows of each party that all have, in the order in which a set intersection gives them.
-
-    Raises InputError where no row is common.
-    """
-    ids = {party: make_ids(table.ids.columns, party) for party, table in tables.items() if table.ids is not None}
-    if len(ids) < len(tables):
-        return dict(tables)
-    held = {party: _digests(own.digests) for party, own in ids.items()}
-    common = set.intersection(*(set(digests) for digests in held.values()))
-    if not common:
-        raise InputError(
-            "no row is common to all parties",
-            expected="ids that all parties have",
-            got="none",
-            cure="check that all parties write ids alike: the same columns in the same order, the same spelling",
-        )
-    found = {}
-    for party, table in tables.items():
-        rows = np.array([row for row, digest in enumerate(held[party]) if digest in common], dtype=np.int64)
-        found[party] = table.take(in_stable_order(rows, ids[party]))
-    return found
 
 
 def check_rules(common: Mapping[str, Table], settings: VerticalLinearSettings) -> None:
@@ -108,7 +79,3 @@ def check_own_table(party: str, table: Table, settings: VerticalLinearSettings) 
         # Some feature then is one spread or more from the mean.
         most_bits = most_label_bits(batch_rows, settings)
         check_label_bits(party, columns, settings.fixed_point.feature_bits, batch_rows, most_bits, settings)
-
-
-def _digests(rows: npt.NDArray[np.uint8]) -> list[bytes]:
-    return [row.tobytes() for row in rows]
