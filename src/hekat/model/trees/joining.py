@@ -61,7 +61,8 @@ def join_small_bins(
     width = node_counts.shape[-1]
     first, second = regroup(np.stack([node_counts, sibling_counts]), parent.groups, width)
     joined = _join(first, second, parent.bin_counts, parent.missing_last, is_category, least_rows)
-    same = np.broadcast_to(np.arange(width, dtype=np.uint8), joined.groups.shape)
+    places = np.arange(width, dtype=np.uint8)
+    same = np.where(places < parent.bin_counts[..., None], places, np.uint8(0))
     from_parent = np.where(splitting[..., None], same, joined.groups)
     return JoinedBins(
         np.take_along_axis(from_parent, parent.groups.astype(np.int64), axis=-1),

@@ -48,6 +48,21 @@ class LocalColumns:
     def is_category(self) -> BoolArray:
         return self._is_category
 
+    @property
+    def first_column(self) -> int:
+        """The number of the first of these columns among all parties' columns."""
+        return self._first_column
+
+    def joined_of(self, node: NodeId) -> JoinedBins:
+        """The joined bins of a node whose sums were asked, or of its sibling: arrays without the axis of nodes."""
+        return self._bins[node].joined
+
+    def joined_rows_of(self, node: NodeId) -> IntArray:
+        """The rows of such a node by joined bin, shape (columns, widest column)."""
+        kept = self._bins[node]
+        rows: IntArray = regroup(kept.counts[None, None], kept.joined.groups[None], kept.counts.shape[-1])[0, 0]
+        return rows
+
     def start(self, rows: IntArray, tree_count: int, is_sampled: BoolArray | None = None) -> None:
         """Begin the trees of an iteration: `rows`, ascending, train them; columns that are not sampled have no bins."""
         self._is_sampled = np.ones(self._table.column_count, bool) if is_sampled is None else is_sampled

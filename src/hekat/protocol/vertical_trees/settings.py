@@ -1,0 +1,114 @@
+"""Everything public about one training of trees across columns, checked as a whole when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Literal, NoReturn, get_args
+
+from hekat.errors import JobError
+from hekat.model.trees import TreeTraining
+
+Task = Literal["regression", "binary", "multiclass"]
+Protection = Literal["lattice", "paillier", "none"]
+TASKS: tuple[str, ...] = get_args(Task)
+PROTECTIONS: tuple[str, ...] = get_args(Protection)
+BIN_LEAK_ACCEPTED = "the guest may learn bins of hosts"
+LEAST_KEY_BITS = 2048
+
+
+@dataclass(frozen=True)
+class VerticalTreesSettings:
+    """One training of boosted trees: who holds labels (`guest`), who holds other columns (`hosts`), its protection.
+
+    `classes` None means a regression. Under protection `lattice` the parameter set is always the same; `key_bits` is
+    the size of Paillier keys. Protection `none` sends gradients in the clear, for a comparison on public data.
+
+    With `hide_partition` no host hears which rows are in which node of a tree; hosts cannot hold the guest to
+    `min_samples_leaf` then. The first `label_party_first_trees` iterations use columns of the guest alone.
+    `bin_leak_accepted` is the sentence BIN_LEAK_ACCEPTED where the job waives the rule on what sums tell the guest of
+    hosts' columns.
+
+    Raises JobError with the cure.
+    """
+
+    guest: str
+    hosts: tuple[str, ...]
+    task: Task = "binary"
+    classes: tuple[str, ...] | None = None
+    protection: Protection = "lattice"
+    key_bits: int = 3072
+    training: TreeTraining = field(default_factory=TreeTraining)
+    hide_partition: bool = False
+    label_party_first_trees: int = 0
+    bin_leak_accepted: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hosts", tuple(self.hosts))
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))
+        _check_choice("model.task", self.task, TASKS)
+        _check_choice("protection.kind", self.protection, PROTECTIONS)
+        _check_parties(self)
+        _check_classes(self)
+        if not _is_whole(self.key_bits) or self.key_bits < LEAST_KEY_BITS or self.key_bits % 64:
+            _refuse("protection.key_bits", f"{LEAST_KEY_BITS} or more, a multiple of 64", self.key_bits)
+        if not isinstance(self.hide_partition, bool):
+            _refuse("protection.hide_partition", "true or false", repr(self.hide_partition))
+        first = self.label_party_first_trees
+        if not _is_whole(first) or not 0 <= first <= self.training.max_iter:
+            _refuse(
+                "protection.label_party_first_trees", f"0 to {self.training.max_iter}, the trees of the training", first
+            )
+        if self.bin_leak_accepted not in (None, BIN_LEAK_ACCEPTED):
+            _refuse("bin_leak.accepted", f"the words {BIN_LEAK_ACCEPTED!r}, or no such line", "other words")
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The guest, then the hosts."""
+        return (self.guest, *self.hosts)
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """All roles; each of them holds rows."""
+        return self.parties
+
+    @property
+    def target_count(self) -> int:
+        """K, the number of trees of an iteration: one, or one for each class of three or more."""
+        return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+
+def _check_parties(settings: VerticalTreesSettings) -> None:
+    everyone = settings.parties
+    if not settings.hosts:
+        _refuse("hosts", "one host or more, each with columns of its own", "none")
+    repeated = sorted({name for name in everyone if everyone.count(name) > 1})
+    if repeated:
+        _refuse("guest and hosts", "a different name for each", ", ".join(repeated))
+
+
+def _check_classes(settings: VerticalTreesSettings) -> None:
+    classes, task = settings.classes, settings.task
+    if task == "regression" and classes is not None:
+        _refuse("classes", "none for a regression", f"{len(classes)} classes")
+    if task == "binary" and len(classes or ()) != 2:
+        _refuse("classes", "2 classes for the task 'binary'", f"{len(classes or ())}")
+    if task == "multiclass" and len(classes or ()) < 3:
+        _refuse("classes", "3 classes or more for the task 'multiclass'", f"{len(classes or ())}")
+    if classes is not None and len(set(classes)) != len(classes):
+        _refuse("classes", "each class once", "one that repeats")
+
+
+def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        _refuse(name, " or ".join(repr(one) for one in known), repr(value))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _refuse(name: str, expected: str, got: object) -> NoReturn:
+    raise JobError(f"{name} refused", expected=expected, got=str(got), cure=f"correct {name} in the job")

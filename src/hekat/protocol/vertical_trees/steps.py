@@ -1,0 +1,37 @@
+"""The names of steps, and the public name of a model."""
+
+from __future__ import annotations
+
+import hashlib
+
+READY_STEP = "ready"
+START_STEP = "start"
+TREE_END = "end"
+KEY = "key"
+GRADIENTS_STEP = "gradients"
+JOINED = "joined-bins"
+SUMS = "sums"
+CHOSEN = "splits"
+SIDES = "sides"
+_MODEL_DOMAIN = b"hekat/vertical-trees/model/1:"
+
+
+def iteration_step(iteration: int) -> str:
+    """The step of an iteration; the first is 1."""
+    return f"tree-{iteration}"
+
+
+def target_step(iteration: int, target: int, target_count: int) -> str:
+    """The step of one tree: the iteration's own, or one for each class from 1 on."""
+    step = iteration_step(iteration)
+    return step if target_count == 1 else f"{step}/class-{target + 1}"
+
+
+def level_step(step: str, level: int) -> str:
+    """The step of a level in a tree's step; the root is level 0."""
+    return f"{step}/level-{level}"
+
+
+def model_id_of(session_id: bytes) -> str:
+    """The public name that all parts of a session's model carry."""
+    return hashlib.sha256(_MODEL_DOMAIN + session_id).hexdigest()[:32]

@@ -1,0 +1,43 @@
+"""What every party knows of the sums of a training: how many integers a row has, their ranges, rows of an iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.protocol.vertical_trees.arithmetic.interface import Exchange, IntArray, Ranges
+from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
+
+Bools = npt.NDArray[np.bool_]
+
+
+def tree_ranges(settings: VerticalTreesSettings) -> Ranges:
+    """The ranges of one tree's integers of a row: a gradient, and where it is not 1 for every row, a hessian."""
+    bits = settings.training.gradient_bits
+    half = 1 << (bits - 1)
+    gradient = (-half, half)
+    return (gradient,) if settings.task == "regression" else (gradient, (0, 1 << bits))
+
+
+def root_ranges(settings: VerticalTreesSettings) -> Ranges:
+    """The ranges of the root's integers of a row, where the trees of all classes share one exchange."""
+    return tree_ranges(settings) * settings.target_count
+
+
+def make_exchange(level: int, ranges: Ranges, window: int, node_rows: Sequence[IntArray]) -> Exchange:
+    """The exchange of nodes with so many rows each."""
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in node_rows])]).astype(np.int64)
+    return Exchange(level, np.concatenate([np.zeros(0, np.int64), *node_rows]), starts, ranges, window)
+
+
+def uses_hosts(settings: VerticalTreesSettings, iteration: int) -> bool:
+    """Whether an iteration (the first is 1) uses columns of hosts."""
+    return iteration > settings.label_party_first_trees
+
+
+def sampled_places(is_sampled: Bools, column_counts: Sequence[int], party: int) -> npt.NDArray[np.bool_]:
+    """The part of `is_sampled` (columns of all parties) that is about the columns of one party, by its number."""
+    first = sum(column_counts[:party])
+    return is_sampled[first : first + column_counts[party]]

@@ -1,0 +1,24 @@
+"""The labels under which roles measure their time, and the parts that a reader is shown."""
+
+from __future__ import annotations
+
+KEYS = "keys"
+ENCRYPT = "encrypt"
+SUMS = "sums"
+CONCEAL = "conceal"
+OPEN = "open"
+SPLITS = "splits"
+ROWS = "rows"
+PLAIN = "plain"
+
+# A reader is shown these parts; each label belongs to one of them. The rest of a run is idle.
+PARTS = {
+    KEYS: "keys",
+    ENCRYPT: "encrypt",
+    SUMS: "sums",
+    CONCEAL: "sums",
+    OPEN: "decrypt",
+    SPLITS: "plain",
+    ROWS: "plain",
+    PLAIN: "plain",
+}
