@@ -8,11 +8,14 @@ from hekat.estimator.horizontal_estimators import (
     HorizontalMLPClassifier,
     HorizontalMLPRegressor,
 )
+from hekat.estimator.horizontal_trees import HorizontalGradientBoostingClassifier, HorizontalGradientBoostingRegressor
 from hekat.estimator.linear_regression import VerticalLinearRegression
 from hekat.estimator.logistic_regression import VerticalLogisticRegression
 
 __all__ = [
     "CommonRows",
+    "HorizontalGradientBoostingClassifier",
+    "HorizontalGradientBoostingRegressor",
     "HorizontalLinearRegression",
     "HorizontalLogisticRegression",
     "HorizontalMLPClassifier",

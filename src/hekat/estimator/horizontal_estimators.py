@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from hekat.data import Table
-from hekat.errors import InputError
 from hekat.estimator.horizontal_model import FloatArray, HorizontalModel
 from hekat.estimator.horizontal_parameters import HorizontalNetworkParameters
+from hekat.estimator.horizontal_rows import encode_classes, encode_numbers
 from hekat.estimator.parameter_words import in_parameters
 
 
@@ -37,39 +34,14 @@ class HorizontalClassifier(ClassifierMixin, HorizontalModel):  # type: ignore[mi
         return answers
 
     def _encode(self, tables: dict[str, Table]) -> tuple[dict[str, Table], npt.NDArray[Any]]:
-        labels = {name: np.asarray(table.labels) for name, table in tables.items()}
-        together = np.concatenate(list(labels.values()))
-        check_classification_targets(together)
-        classes = np.unique(together)
-        if len(classes) < 2:
-            raise InputError(
-                "all parties together have rows of one class only",
-                expected="rows of at least 2 classes",
-                got="1 class",
-                cure="check y",
-            )
-        encoded = {
-            name: replace(table, labels=np.searchsorted(classes, labels[name]).astype(np.int64))
-            for name, table in tables.items()
-        }
-        return encoded, classes
+        return encode_classes(tables)
 
 
 class HorizontalRegressor(RegressorMixin, HorizontalModel):  # type: ignore[misc]
     """Numbers."""
 
     def _encode(self, tables: dict[str, Table]) -> tuple[dict[str, Table], None]:
-        for name, table in tables.items():
-            if np.asarray(table.labels).dtype.kind not in "biuf":
-                raise InputError(
-                    f"labels of {name} are no numbers",
-                    expected="numbers, for a regression",
-                    got="texts",
-                    cure="give numbers, or take a classifier",
-                )
-        return {
-            name: replace(table, labels=np.asarray(table.labels, dtype=np.float64)) for name, table in tables.items()
-        }, None
+        return encode_numbers(tables), None
 
 
 class HorizontalLogisticRegression(HorizontalClassifier):

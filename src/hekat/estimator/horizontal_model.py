@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,10 +13,9 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from hekat.data import Table, check_finite, is_dataframe
-from hekat.errors import InputError
-from hekat.estimator.data_frames import align_labels, first_of, plain_labels
+from hekat.data import Table, check_finite
 from hekat.estimator.horizontal_parameters import HorizontalParameters
+from hekat.estimator.horizontal_rows import features_of_fit, keep_names, open_states, read_tables
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_tables import as_table
 from hekat.estimator.played_roles import PlayedRoles, Role, play_roles
@@ -33,7 +29,7 @@ from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, Train
 from hekat.protocol.horizontal.training.validation import check_rows_to_split
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.loss_verdict import judge_losses
-from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
+from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.stopwatch import Stopwatch
 
 FloatArray = npt.NDArray[np.float64]
@@ -62,7 +58,7 @@ class HorizontalModel(HorizontalParameters):
         """
         tables, classes, settings = self._prepare(X, y)
         played = self._train(tables, settings)
-        self._keep_names(X, tables)
+        keep_names(self, X, tables)
         state = played.results[settings.leader]
         assert state is not None
         self._keep(state, settings, tables[settings.leader])
@@ -82,7 +78,7 @@ class HorizontalModel(HorizontalParameters):
         self, X: Any, y: Any, validation: ValidationSettings | None = None
     ) -> tuple[dict[str, Table], npt.NDArray[Any] | None, HorizontalSettings]:
         """(every party's table, the classes or None for numbers, the settings that the parameters stand for)."""
-        tables, classes = self._encode(_read_tables(X, y))
+        tables, classes = self._encode(read_tables(X, y))
         settings = self._settings(tables, None if classes is None else tuple(map(str, classes)))
         if validation is not None:
             settings = replace(settings, validation=validation)
@@ -104,7 +100,7 @@ class HorizontalModel(HorizontalParameters):
         telling = LocalRun(Stopwatch(), note_round, lambda state: None, on_fold=note_fold)
         silent = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None)
         with line, ExitStack() as stack:
-            states = _open_states(settings, stack)
+            states = open_states(settings.sums, stack)
             roles: dict[str, Role[TrainingState | None]] = {}
             for name in settings.parties:
                 local = telling if name == settings.leader else silent
@@ -123,15 +119,6 @@ class HorizontalModel(HorizontalParameters):
     def _encode(self, tables: dict[str, Table]) -> tuple[dict[str, Table], npt.NDArray[Any] | None]:
         """(tables whose labels are as models take them, the classes of all parties or None for numbers)."""
         raise NotImplementedError
-
-    def _keep_names(self, X: Mapping[Any, Any], tables: Mapping[str, Table]) -> None:
-        """Keep the columns' names where the parties' rows had some, as scikit-learn does."""
-        first, given = next(iter(X.items()))
-        rows = given[0] if isinstance(given, tuple) else given
-        if is_dataframe(rows) or isinstance(rows, Table):
-            self.feature_names_in_: npt.NDArray[Any] = np.array(tables[str(first)].feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _keep(self, state: TrainingState, settings: HorizontalSettings, first: Table) -> None:
         self.losses_: list[float] = list(state.losses)
@@ -159,19 +146,7 @@ class HorizontalModel(HorizontalParameters):
         """Rows as the model takes them; columns that have names are found by these. Raises InputError."""
         table = as_table(X, "X")
         check_finite(table)
-        features, names = table.features, table.feature_names
-        known = getattr(self, "feature_names_in_", np.array(names)).tolist()
-        has_names = is_dataframe(X) or isinstance(X, Table)
-        if features.shape[1] != self.n_features_in_ or (has_names and set(names) != set(known)):
-            raise InputError(
-                "X has other columns than the model",
-                expected=f"{self.n_features_in_} columns" + (f": {first_of(known)}" if has_names else ""),
-                got=str(features.shape[1]) + (f": {first_of(names)}" if has_names else ""),
-                cure="give the columns of fit" + ("" if has_names else ", in their order"),
-            )
-        if has_names and list(names) != known:
-            features = features[:, [names.index(name) for name in known]]
-        return self._state.standardiser.apply(features)
+        return self._state.standardiser.apply(features_of_fit(self, X, table))
 
     def _model(self) -> Any:
         check_is_fitted(self, "parameters_")
@@ -192,47 +167,6 @@ class HorizontalModel(HorizontalParameters):
         """
         answers: npt.NDArray[Any] = self._model().predict(self.parameters_, self._rows(X))
         return self.classes_[answers] if self._fitted_settings.classes is not None else answers
-
-
-def _read_tables(X: Any, y: Any) -> dict[str, Table]:
-    """Every party's table with its labels as they are given. Raises InputError."""
-    if not isinstance(X, Mapping) or not X or not (y is None or isinstance(y, Mapping)):
-        raise InputError(
-            "rows of several parties are needed",
-            expected="fit({party: rows}, {party: labels}), or fit({party: (rows, labels)})",
-            got=f"X of type {type(X).__name__}, y of type {type(y).__name__}",
-            cure="name each party's rows and labels",
-        )
-    tables: dict[str, Table] = {}
-    for party, given in X.items():
-        rows, labels = given if isinstance(given, tuple) else (given, None)
-        if labels is None:
-            labels = y.get(party) if y is not None else getattr(rows, "labels", None)
-        table = as_table(rows, str(party))
-        check_finite(table)
-        labels = None if labels is None else plain_labels(align_labels(labels, rows, str(party)), str(party))
-        if labels is None or labels.shape != (len(table),):
-            raise InputError(
-                f"labels of {party} do not fit its rows",
-                expected=f"one label for each of {len(table):,} rows",
-                got="none" if labels is None else f"shape {labels.shape}",
-                cure=f"give labels under {party!r} in y",
-            )
-        tables[str(party)] = replace(table, labels=labels)
-    return tables
-
-
-def _open_states(settings: HorizontalSettings, stack: ExitStack) -> dict[str, UploadState]:
-    """Upload numbers of each party for this one run; its keys end with it."""
-    if settings.protection != "lattice":
-        return {}
-    place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hekat-estimator-")))
-    digest = hashlib.sha256(repr(settings).encode()).digest()
-    states = {}
-    for name in settings.parties:
-        states[name] = open_upload_state(place / name, digest, durable=False, with_run=True)
-        stack.enter_context(states[name].uploads)
-    return states
 
 
 def _party_role(

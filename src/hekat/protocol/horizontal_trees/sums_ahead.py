@@ -1,0 +1,46 @@
+"""The sums of a run of trees across rows: their steps, and the groups whose sums are of the same parties."""
+
+from __future__ import annotations
+
+from hekat.protocol.horizontal_trees.binning.agree_on_bins import most_cells
+from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
+from hekat.protocol.secure_sum.sum_plan import SumPlan
+
+START_GROUP = "start"
+LABELS_STEP = "start/labels"
+RESIDUALS_STEP = "start/residuals"
+FINAL_STEP = "final/loss"
+
+_COUNTER_SLOTS = 256
+_OTHER_COUNTERS = 64
+
+
+def level_step(iteration: int, level: int) -> str:
+    """The sum of histograms of the trees of an iteration, from 1, at a depth from 0."""
+    return f"tree-{iteration}/level-{level}"
+
+
+def leaves_step(iteration: int) -> str:
+    """The sum of gradients by leaf, the last one of an iteration."""
+    return f"tree-{iteration}/leaves"
+
+
+def plan_sums(settings: HorizontalTreesSettings, iterations_done: int = 0) -> SumPlan:
+    """The run's groups of sums, and the groups ahead of a run that begins after so many iterations."""
+    return SumPlan(_groups_after(settings, 0), _groups_after(settings, iterations_done))
+
+
+def _groups_after(settings: HorizontalTreesSettings, done: int) -> tuple[str, ...]:
+    first = [START_GROUP] if done == 0 else []
+    return (*first, *(f"tree-{number}" for number in range(done + 1, settings.training.max_iter + 1)), "final")
+
+
+def most_slots(settings: HorizontalTreesSettings, column_count: int) -> int:
+    """No sum of a run has more slots in one upload."""
+    training = settings.training
+    # A level asks for one child of each node before: half as many as it has nodes.
+    asked: int = settings.tree_count * 2 ** max(0, training.max_depth - 2)
+    histograms = 3 * asked * column_count * (training.max_bins + 1)
+    leaves: int = 3 * settings.tree_count * 2**training.max_depth
+    counters = _OTHER_COUNTERS * (1 + settings.tree_count) + leaves
+    return max(most_cells(column_count, training.max_bins), histograms) + _COUNTER_SLOTS * counters
