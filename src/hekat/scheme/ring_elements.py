@@ -17,10 +17,15 @@ def residues_of_small(ring: Ring, values: npt.NDArray[np.signedinteger[Any]]) ->
 
     Without a branch or a division on a value.
     """
-    signed = values.astype(np.int64, copy=False)[..., np.newaxis, :]
-    # The sign spread over the word picks the prime or nothing.
-    negative = signed >> 63
-    return (signed + (negative & np.array(ring.primes, np.int64)[:, np.newaxis])).view(np.uint64)
+    signed = values.astype(np.int64, copy=False)
+    residues = np.empty((*values.shape[:-1], *ring.element_shape), np.int64)
+    for number, prime in enumerate(ring.primes):
+        row = residues[..., number, :]
+        # The sign spread over the word picks the prime or nothing. In place: large arrays cost their fresh memory.
+        np.right_shift(signed, 63, out=row)
+        row &= prime
+        row += signed
+    return residues.view(np.uint64)
 
 
 @lru_cache(maxsize=32)

@@ -78,15 +78,16 @@ def encrypt_rows(
     lines[: len(values)] = values
     plain = np.zeros((groups, layout.components, parameters.degree), np.int64)
     plain[..., :: layout.window] = lines.reshape(groups, -1, layout.components).transpose(0, 2, 1)
-    scaled = engine.ring_mul(
-        ring, residues_of_small(ring, plain), np.stack([constants(ring, delta) for delta in layout.deltas])
-    )
     errors = engine.sample_cbd(os.urandom(SEED_BYTES), 0, groups * layout.components, parameters.degree)
-    noisy = engine.ring_add(ring, scaled, residues_of_small(ring, errors.reshape(plain.shape)))
+    errors = errors.reshape(layout.components, groups, parameters.degree)
     seed = os.urandom(SEED_BYTES)
     a = expand(parameters, BLOCK_DOMAIN, seed, groups, engine)
-    masks = engine.ring_mul(ring, a[:, np.newaxis], key.secrets[: layout.components])
-    c0 = engine.ring_sub(ring, engine.ring_ntt(ring, noisy), masks)
+    c0 = np.empty((groups, layout.components, *ring.element_shape), np.uint64)
+    # One by one: products with a single element copy nothing.
+    for c, delta in enumerate(layout.deltas):
+        scaled = engine.ring_mul(ring, residues_of_small(ring, plain[:, c]), constants(ring, delta))
+        noisy = engine.ring_ntt(ring, engine.ring_add(ring, scaled, residues_of_small(ring, errors[c])))
+        c0[:, c] = engine.ring_sub(ring, noisy, engine.ring_mul(ring, a, key.secrets[c]))
     return EncryptedRows(key.public, layout, len(values), seed, c0)
 
 
