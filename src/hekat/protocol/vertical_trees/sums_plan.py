@@ -26,10 +26,13 @@ def root_ranges(settings: VerticalTreesSettings) -> Ranges:
     return tree_ranges(settings) * settings.target_count
 
 
-def make_exchange(level: int, ranges: Ranges, window: int, node_rows: Sequence[IntArray]) -> Exchange:
-    """The exchange of nodes with so many rows each."""
+def make_exchange(
+    level: int, ranges: Ranges, window: int, node_rows: Sequence[IntArray], trees: Sequence[int]
+) -> Exchange:
+    """The exchange of nodes with these rows each, of these trees."""
     starts = np.concatenate([[0], np.cumsum([len(rows) for rows in node_rows])]).astype(np.int64)
-    return Exchange(level, np.concatenate([np.zeros(0, np.int64), *node_rows]), starts, ranges, window)
+    rows = np.concatenate([np.zeros(0, np.int64), *node_rows])
+    return Exchange(level, rows, starts, ranges, window, np.array(trees, np.int64))
 
 
 def uses_hosts(settings: VerticalTreesSettings, iteration: int) -> bool:

@@ -20,8 +20,8 @@ Ranges = tuple[tuple[int, int], ...]
 class Exchange:
     """What guest and hosts know of one level's sums: the rows of each asked node, node by node, and what they are of.
 
-    `level` is 0 at the root. `rows` (R,) are row numbers; node s has `rows[starts[s] : starts[s + 1]]`. `window` lays
-    out encrypted gradients.
+    `level` is 0 at the root. `rows` (R,) are row numbers; node s has `rows[starts[s] : starts[s + 1]]`, and belongs to
+    tree `trees[s]` of the iteration; at the root one node stands for all trees. `window` lays out encrypted gradients.
     """
 
     level: int
@@ -29,6 +29,7 @@ class Exchange:
     starts: IntArray
     ranges: Ranges
     window: int
+    trees: IntArray
 
     @cached_property
     def row_counts(self) -> IntArray:

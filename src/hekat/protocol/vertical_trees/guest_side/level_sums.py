@@ -37,7 +37,7 @@ from hekat.protocol.vertical_trees.steps import (
     level_step,
 )
 from hekat.protocol.vertical_trees.sums_plan import make_exchange, root_ranges, tree_ranges, uses_hosts
-from hekat.protocol.vertical_trees.timing_labels import ENCRYPT, OPEN, ROWS, SPLITS
+from hekat.protocol.vertical_trees.timing_labels import ENCRYPT, KEYS, OPEN, ROWS, SPLITS
 
 Bools = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -68,7 +68,8 @@ class VerticalSource:
     ) -> None:
         self._channel, self._settings, self._own, self._hosts = channel, settings, own, list(hosts)
         self._stopwatch = stopwatch
-        self._side = make_guest_side(settings)
+        with stopwatch.measure(KEYS):
+            self._side = make_guest_side(settings, channel.ledger)
         self._level = _Level(0, [], np.zeros(0, np.uint8), b"")
         self._step, self._with_hosts = "", True
         self._column_count = own.columns.table.column_count + sum(host.column_count for host in hosts)
@@ -198,7 +199,8 @@ class VerticalSource:
             values, ranges = own.integers_of([one.node.tree for one in asked], rows, components), tree_ranges(settings)
         bins = [self._bins_ahead(host, asked) for host in self._hosts]
         window = choose_window(settings.protection, [len(one) for one in rows], bins, ranges)
-        return make_exchange(self._level.number, ranges, window, rows), values
+        trees = [one.node.tree for one in (asked[:1] if is_root else asked)]
+        return make_exchange(self._level.number, ranges, window, rows, trees), values
 
     def _bins_ahead(self, host: HostSums, asked: Sequence[AskedNode]) -> list[int]:
         """The most bins of a host in each of the nodes, as they were joined in the nodes above."""

@@ -121,7 +121,7 @@ class _Host:
         least = np.full(part.table.column_count, settings.training.min_samples_leaf, np.int64)
         self._columns = LocalColumns(part.table, least, first)
         self._row_sets = RowSets(settings.training, part.table.row_count)
-        self._side = make_host_side(settings)
+        self._side = make_host_side(settings, channel.ledger)
 
     def train(self) -> None:
         """Train to the last iteration, or until the guest stops."""
@@ -181,7 +181,8 @@ class _Host:
         with self._run.stopwatch.measure(SUMS_LABEL):
             ranges = root_ranges(settings) if level == 0 else tree_ranges(settings)
             asked = rows.asked[nodes]
-            exchange = make_exchange(level, ranges, message.window, [self._columns.rows_of(one.node) for one in asked])
+            node_rows = [self._columns.rows_of(one.node) for one in asked]
+            exchange = make_exchange(level, ranges, message.window, node_rows, [one.node.tree for one in asked])
             self._side.begin_level(exchange, message.public_key, layout.counts, guest)
             tables = np.take_along_axis(layout.digits, joined.groups[nodes].astype(np.int64), axis=-1)
             tables[joined.bin_counts[nodes] == 0] = -1
