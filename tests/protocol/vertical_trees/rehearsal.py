@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from hekat.channel import PartyKey
 from hekat.data import Table
+from hekat.errors import PartyStoppedError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import PlainRun, TreeTraining, bin_table, make_objective, train_plain
 from hekat.protocol.in_process import make_sessions, play_in_process
@@ -19,6 +22,7 @@ from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_run import TreeRecord, TreesRun, TreeState
 from hekat.protocol.vertical_trees.roles import run_role
 from hekat.protocol.vertical_trees.settings import BIN_LEAK_ACCEPTED, VerticalTreesSettings
+from hekat.protocol.vertical_trees.tree_arrays import read_trees
 
 GUEST, HOSTS = "bank", ("shop", "telco", "lab")
 
@@ -37,8 +41,9 @@ def make_tables(
         labels = np.digitize(score, [-1.0, 1.0]).astype(np.int64)
     joined[rng.random(joined.shape) < missing] = np.nan
     tables = {}
+    names_of = [GUEST, *HOSTS]
     for index, part in enumerate(np.split(joined, np.cumsum(columns)[:-1], axis=1)):
-        name = (GUEST, *HOSTS)[index]
+        name = names_of[index]
         names = tuple(f"{name}-{column}" for column in range(part.shape[1]))
         tables[name] = Table(part, labels if index == 0 else None, names, name)
     return tables
@@ -54,14 +59,38 @@ def make_settings(hosts: int = 1, task: str = "binary", **changes: Any) -> Verti
     )
 
 
-def train_in_the_clear(tables: Mapping[str, Table], settings: VerticalTreesSettings, **others: Any) -> PlainRun:
-    """The trees of all columns in one table; hosts' small bins are joined."""
-    parts = [tables[name] for name in settings.parties]
-    values = np.concatenate([np.asarray(table.features) for table in parts], axis=1)
-    binned = bin_table(values, settings.training.max_bins)
-    joined = np.repeat([name != settings.guest for name in settings.parties], [t.features.shape[1] for t in parts])
+def train_in_the_clear(
+    tables: Mapping[str, Table], settings: VerticalTreesSettings, only: tuple[str, ...] = ()
+) -> PlainRun:
+    """The trees of all columns in one table; hosts' small bins are joined. `only`: of the columns of these parties."""
+    parties = only or settings.parties
+    values = np.concatenate([np.asarray(tables[name].features) for name in parties], axis=1)
+    names = [name for party in parties for name in tables[party].feature_names]
+    categories = [name for party in parties for name in tables[party].categories]
+    binned = bin_table(values, settings.training.max_bins, [names.index(name) for name in categories])
+    joined = np.array([party != settings.guest for party in parties for _ in tables[party].feature_names])
     objective = make_objective(0 if settings.classes is None else len(settings.classes))
-    return train_plain(binned, tables[settings.guest].labels, objective, settings.training, joined=joined, **others)
+    labels = tables[settings.guest].labels
+    assert labels is not None
+    return train_plain(binned, labels, objective, settings.training, joined=joined)
+
+
+def assert_same_trees(parts: dict[str, Any], plain: Any) -> None:
+    """Every node of the guest's trees is the plain one's: column, children, gain, rows and value."""
+    trees = read_trees(parts[GUEST].arrays)
+    assert len(trees) == len(plain.ensemble.trees)
+    for ours, theirs in zip(trees, plain.ensemble.trees, strict=True):
+        for one, tree in zip(ours, theirs, strict=True):
+            for name in ("column", "left", "right", "value", "gain", "count"):
+                np.testing.assert_array_equal(getattr(one.tree, name), getattr(tree, name), err_msg=name)
+
+
+@contextmanager
+def ends(kind: type[Exception], match: str) -> Iterator[None]:
+    """The run within ends by an error of `kind`, whose words match, at one of its parties."""
+    with pytest.raises(PartyStoppedError, match=match) as caught:
+        yield
+    assert isinstance(caught.value.__cause__, kind)
 
 
 @dataclass
@@ -75,7 +104,6 @@ class Rehearsal:
     stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     tamper: Callable[[str, str, str, Any], Any] = lambda sender, to, step, message: message
     before_save: Callable[[str, TreeState], None] = lambda party, state: None
-    categories: frozenset[str] = frozenset()
     records: dict[str, list[TreeRecord]] = field(default_factory=dict)
     saved: dict[str, list[TreeState]] = field(default_factory=dict)
     sessions: dict[str, RoleSession] = field(default_factory=dict)
@@ -97,7 +125,6 @@ class Rehearsal:
             save=partial(self._save, name),
             resume_from=self.resume_from.get(name),
             start_from=self.start_from.get(name),
-            categories=self.categories,
         )
         return self.stand_ins.get(name, run_role)(channel, self.tables[name], self.settings, run)
 

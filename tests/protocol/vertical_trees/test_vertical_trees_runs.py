@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
-from tests.protocol.vertical_trees.rehearsal import GUEST, Rehearsal, make_settings, make_tables, train_in_the_clear
-
-from hekat.protocol.vertical_trees.tree_arrays import read_trees
-
-
-def assert_same_trees(parts: dict[str, Any], plain: Any) -> None:
-    """Every node of the guest's trees is the plain one's: column, children, gain, rows and value."""
-    trees = read_trees(parts[GUEST].arrays)
-    assert len(trees) == len(plain.ensemble.trees)
-    for ours, theirs in zip(trees, plain.ensemble.trees, strict=True):
-        for one, tree in zip(ours, theirs, strict=True):
-            for name in ("column", "left", "right", "value", "gain", "count"):
-                np.testing.assert_array_equal(getattr(one.tree, name), getattr(tree, name), err_msg=name)
+from tests.protocol.vertical_trees.rehearsal import (
+    Rehearsal,
+    assert_same_trees,
+    make_settings,
+    make_tables,
+    train_in_the_clear,
+)
 
 
 @pytest.mark.parametrize("protection", ["none", "lattice"])

@@ -42,7 +42,7 @@ def bin_own_table(table: Table, settings: VerticalTreesSettings, run: TreesRun, 
                 cure="begin anew",
             )
         return bin_rows(values, bins)
-    categories = [number for number, name in enumerate(table.feature_names) if name in run.categories]
+    categories = [number for number, name in enumerate(table.feature_names) if name in table.categories]
     binned = bin_table(values, settings.training.max_bins, categories)
     _refuse_constant(table, binned)
     return binned

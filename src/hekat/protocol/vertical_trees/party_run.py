@@ -44,7 +44,6 @@ class TreesRun:
 
     `save` is called with the party's own state at the end of every iteration; `resume_from` is such a state of an
     earlier run. `start_from` is the party's part of an earlier model, which training goes on with (warm start).
-    `is_category` names the columns whose numbers stand for categories.
     """
 
     stopwatch: Stopwatch
@@ -52,7 +51,6 @@ class TreesRun:
     save: Callable[[TreeState], None] = lambda state: None
     resume_from: TreeState | None = None
     start_from: TreesPart | None = None
-    categories: frozenset[str] = frozenset()
     count_predictions: Callable[[int], None] = lambda row_count: None
     """Called with the number of rows to predict before anything of them leaves; raises PolicyError to refuse them."""
 

@@ -33,6 +33,7 @@ from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.steps import READY_STEP, START_STEP, TREE_END, iteration_step, model_id_of
 from hekat.protocol.vertical_trees.timing_labels import PLAIN
 from hekat.protocol.vertical_trees.tree_arrays import OWN, OwnedTree, read_trees, trees_as_arrays
+from hekat.protocol.vertical_trees.warm_start import predict_before
 
 SCORES = "scores"
 
@@ -121,6 +122,9 @@ class _Guest:
             training = run.resume_from.losses
             held_out = run.resume_from.validation_losses or (None,) * len(training)
             self._losses = [IterationLoss(*pair) for pair in zip(training, held_out, strict=True)]
+        before = predict_before(self._channel, self._table, run)
+        if before is not None:
+            self._own.scores = np.ascontiguousarray(before.T)
 
     def _count_splits(self, hosts: list[HostSums]) -> dict[str, int]:
         """How many splits each host has so far."""

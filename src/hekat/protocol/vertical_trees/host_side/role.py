@@ -61,6 +61,7 @@ from hekat.protocol.vertical_trees.sums_plan import (
 )
 from hekat.protocol.vertical_trees.timing_labels import PLAIN, ROWS, SPLITS
 from hekat.protocol.vertical_trees.timing_labels import SUMS as SUMS_LABEL
+from hekat.protocol.vertical_trees.warm_start import predict_before
 
 
 def run_host(channel: RecordedChannel, table: Table, settings: VerticalTreesSettings, run: TreesRun) -> TreesPart:
@@ -70,6 +71,7 @@ def run_host(channel: RecordedChannel, table: Table, settings: VerticalTreesSett
         part = HostPart.begin(channel.party, table, settings, run)
     start = _announce(channel, part, settings, run)
     if not start.finished:
+        predict_before(channel, table, run)
         _Host(channel, part, settings, run, start).train()
     return part.model_part(start.model_id)
 
