@@ -176,6 +176,15 @@ def test_columns_at_several_parties_grow_the_same_trees(class_count: int, is_joi
                 assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
+@pytest.mark.parametrize("row_count", [60, 300, 1_000])
+def test_joined_trees_grow_until_no_column_keeps_two_bins(row_count: int) -> None:
+    table, y = _data(0, row_count)
+    run = train_plain(table, y, make_objective(0), TreeTraining(max_iter=20, max_depth=10), joined=np.ones(5, bool))
+    digits = table.digits
+    for (tree,) in run.ensemble.trees:
+        assert np.array_equal(np.bincount(tree.leaf_of_digits(digits))[tree.column < 0], tree.count[tree.column < 0])
+
+
 @pytest.mark.parametrize("max_leaf_nodes", [2, 5, 9])
 def test_leaves_are_limited_to_those_of_most_gain(max_leaf_nodes: int) -> None:
     table, y = _data(0)

@@ -99,7 +99,7 @@ class LocalColumns:
         trees = [one.node.tree for one in asked]
         sums = sum_bins(self._table.digits, node_rows, trees, levels, self._table.widest)
         width = max(int(joined.bin_counts.max(initial=1)), 1)
-        sums = regroup(sums, np.minimum(joined.groups, width - 1), width)
+        sums = regroup(sums, joined.groups, width)
         sums[:, joined.bin_counts == 0] = 0
         totals = np.empty((3, len(asked)), np.int64)
         totals[ROWS] = [len(rows) for rows in node_rows]
