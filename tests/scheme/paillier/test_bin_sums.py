@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from tests.engine.cuda.emulation.device import EmulatedDevice
 
+from hekat.engine.cuda.engine import CudaEngine
 from hekat.engine.limbs import limbs_from_ints
+from hekat.engine.reference import ReferenceEngine
 from hekat.errors import BoundError, InputError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier import Ciphertexts, bin_sums, encrypt, rerandomise
@@ -62,6 +66,21 @@ def test_sums_are_those_of_the_plain_rows(keys, layout, monkeypatch, block):
     assert packed.size < len(wanted) / 5
     opened = open_sums(keys.private, packed, layout, ROWS, len(wanted))
     assert_array_equal(opened, plain_sums(values, digits, positions, starts).reshape(-1, 2)[wanted])
+
+
+@pytest.mark.parametrize(
+    "make_engine", [ReferenceEngine, lambda: CudaEngine(EmulatedDevice())], ids=["reference", "cuda"]
+)
+def test_every_engine_gives_the_same_sums(keys, layout, monkeypatch, make_engine):
+    engine = make_engine()
+    monkeypatch.setattr(sys.modules["hekat.scheme.paillier.encrypt"], "get_engine", lambda: engine)
+    values, digits, positions, starts = random_rows(SEED)
+    digits = np.ascontiguousarray(digits[:, positions])
+    rows = encrypt_rows(keys.public, values, layout)
+    assert rows.engine is engine
+    found = sum_bins(rows, digits, positions, starts, BIN_COUNT).reshape(-1)
+    opened = open_sums(keys.private, pack_sums(found, layout), layout, ROWS, found.size)
+    assert_array_equal(opened, plain_sums(values, digits, positions, starts).reshape(-1, 2))
 
 
 @pytest.mark.parametrize("row", [(-8, 0), (8, 16), (8, 0), (-8, 16), (0, 0)])

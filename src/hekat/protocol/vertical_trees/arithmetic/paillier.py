@@ -29,7 +29,8 @@ from hekat.scheme.paillier.bin_sums import (
 )
 from hekat.wire import from_bytes, to_bytes
 
-ROWS_AT_ONCE = 1 << 15
+# Small enough that encryption, the line and the sums of several hosts work at the same time.
+ROWS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True)
