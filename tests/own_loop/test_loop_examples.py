@@ -52,6 +52,10 @@ def test_the_numpy_example_comes_near_to_all_rows_in_one_place(run_example) -> N
     assert federated < 1.05 * together
 
 
+def test_the_example_of_trees_tells_benign_tumours_apart(run_example) -> None:
+    assert float(re.search(r"test rows: ([\d.]+)", run_example("own_loop_trees.py"))[1]) > 0.98
+
+
 @pytest.mark.long
 @pytest.mark.sealed
 def test_the_torch_example_is_as_good_encrypted_as_plain(run_example) -> None:

@@ -1,4 +1,5 @@
-"""What aggregate gives is the weighted mean, to the stated bound, the same at all parties, whatever protects it."""
+"""What aggregate gives is the weighted mean, to the stated bound, and what sum gives the exact sum of integers, the
+same at all parties, whatever protects it."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import hekat
+from hekat.errors import BoundError, InputError, ProtocolError
 from hekat.own_loop import Party
 
 from .conftest import FIVE, THREE, make_state, stated_bound, weighted_mean
@@ -283,3 +286,74 @@ def test_a_state_is_none_of_torch_while_torch_is_being_imported(monkeypatch, pla
     monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
     run = play_with(lambda party: party.aggregate({"w": np.full(2, 3.0)}, weight=1), THREE)
     assert run.results["north"]["w"].round(2).tolist() == [3.0, 3.0]
+
+
+def arrays_of(party: str) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(ord(party[0]))
+    return {"large": rng.integers(-(2**31) + 1, 2**31, (3, 5)), "few": rng.integers(0, 2, 4)}
+
+
+@pytest.mark.parametrize("protection", ["none", "lattice"])
+def test_sums_are_exact_before_between_and_after_means(protection) -> None:
+    def play(party):
+        own = arrays_of(party.name)
+        first = party.sum(own, maximum=2**31 - 1)
+        mean = party.aggregate({"w": np.full(2, float(ord(party.name[0])))}, weight=1)
+        second = party.sum({"few": own["few"]}, maximum=1)
+        again = party.aggregate({"w": mean["w"] + 1}, weight=1)
+        return first, mean, second, again, party.rounds_done
+
+    run = hekat.federate(play, THREE, weight_max=1, protection=protection, clipping="fixed", alpha=128.0)
+    first, mean, second, again, rounds = run.results["lake"]
+    for name in ("large", "few"):
+        wanted = sum(arrays_of(party)[name] for party in THREE)
+        assert first[name].dtype == np.int64
+        assert np.array_equal(first[name], wanted)
+    assert np.array_equal(second["few"], first["few"])
+    assert mean["w"] == pytest.approx(np.full(2, np.mean([ord(party[0]) for party in THREE])), abs=0.01)
+    assert again["w"] == pytest.approx(mean["w"] + 1, abs=0.01)
+    assert rounds == 4
+    assert [cost.value_count for cost in run.costs.rounds] == [19, 2, 4, 2]
+
+
+def test_paillier_sums_integers_too(paillier_keys, monkeypatch) -> None:
+    monkeypatch.setattr("hekat.own_loop.federated_run.generate_keys", lambda bits: paillier_keys[2048][0])
+    run = hekat.federate(
+        lambda party: party.sum(arrays_of(party.name), maximum=2**31 - 1), THREE, protection="paillier", key_bits=2048
+    )
+    assert np.array_equal(run.results["north"]["large"], sum(arrays_of(party)["large"] for party in THREE))
+
+
+@pytest.mark.parametrize(
+    ("given", "maximum", "error", "told"),
+    [
+        ({"x": [9]}, 8, BoundError, "beyond the public bound"),
+        ({"x": [-9]}, 8, BoundError, "beyond the public bound"),
+        ({"x": [0.5]}, 8, InputError, "cannot be summed exactly"),
+        ({}, 8, InputError, "nothing to sum"),
+        ([1, 2], 8, InputError, "nothing to sum"),
+        ({"x": [1]}, 0, InputError, "bound of a sum"),
+        ({"x": [1]}, 2**31, InputError, "bound of a sum"),
+        ({"x": [1]}, 1.5, InputError, "maximum"),
+    ],
+)
+def test_what_cannot_be_summed_is_refused_before_anything_leaves(given, maximum, error, told) -> None:
+    def play(party):
+        with pytest.raises(error, match=told):
+            party.sum(given, maximum=maximum)
+        return party.sum({"x": [1]}, maximum=1)["x"].tolist()
+
+    assert hekat.federate(play, THREE, protection="none").results["county"] == [3]
+
+
+@pytest.mark.parametrize("what", ["shape", "bound", "call"])
+def test_parties_that_call_for_different_sums_are_told_before_one_opens(what) -> None:
+    def play(party):
+        odd = party.name == "lake"
+        if what == "call" and odd:
+            return party.aggregate({"x": np.zeros(2)}, weight=1)
+        size = 3 if what == "shape" and odd else 2
+        return party.sum({"x": np.zeros(size, dtype=int)}, maximum=9 if what == "bound" and odd else 8)
+
+    with pytest.raises(ProtocolError, match=r"do not call for the same|differ between parties"):
+        hekat.federate(play, THREE, protection="none")

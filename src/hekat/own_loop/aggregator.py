@@ -1,9 +1,10 @@
 """The role of the aggregator in an own training loop: it does not know how many rounds there will be.
 
 1. receive the public key (paillier), or agree on the first upload's number (lattice)
-2. receive what each party calls for: a mean of tensors, whose names and forms they state, a comparison, or the end
-3. answer: go on, where all call for the same; otherwise say what differs, and end. For a mean parties do not await it
-4. a mean: serve its sums as in any training; hear that all parties hold the same result
+2. receive what each party calls for: a mean or sum of tensors, whose names and forms they state, a comparison, the end
+3. answer: go on, where all call for the same; otherwise say what differs, and end. For a mean or sum parties do not
+   await it
+4. a mean or sum: serve its sums as in any training; hear that all parties hold the same result
 5. at the end of a loop of many parties, pass on what each says of its last mean
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.compare_calls import AGREED, Layout, compare_calls
-from hekat.own_loop.messages import AVERAGE, CALLS, LEAVE, WITH_TENSORS, CallMessage
+from hekat.own_loop.messages import AVERAGE, CALLS, LEAVE, WITH_ROUND, WITH_TENSORS, CallMessage
 from hekat.protocol.horizontal.slot_ceiling import most_slots, value_count_of
 from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
 from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
@@ -28,6 +29,11 @@ from hekat.protocol.secure_sum.summation import Summation
 def call_step(number: int) -> str:
     """The step name of the parties' call of that number, from 1."""
     return f"call-{number}"
+
+
+def sum_step(number: int) -> str:
+    """The step of a sum of integers; secrets that are dealt ahead for a mean of the round do not serve it."""
+    return f"round-{number}/sum"
 
 
 def run_loop_aggregator(channel: RecordedChannel, settings: SumSettings, run: AggregatorSumRun) -> None:
@@ -60,9 +66,12 @@ def _serve_calls(roster: Roster, settings: SumSettings, summation: Summation) ->
         some = next(iter(calls.values()))
         if answer != AGREED or some.call == LEAVE:
             return answer == AGREED
-        if some.call == AVERAGE:
+        if some.call in WITH_ROUND:
             summation.bound_slots(most_slots(layouts[next(iter(calls))].values()))
-            _serve_mean(roster, settings, summation, round_number, fresh_bounds=some.fresh_bounds)
+            if some.call == AVERAGE:
+                _serve_mean(roster, settings, summation, round_number, fresh_bounds=some.fresh_bounds)
+            else:
+                _serve_sum(roster, summation, round_number)
             round_number += 1
 
 
@@ -72,6 +81,12 @@ def _serve_mean(
     step = f"round-{number}"
     serve_bounds(roster, settings, summation, step, first=fresh_bounds)
     summation.serve(step, then=f"round-{number + 1}")
+    serve_round_end(roster, step)
+
+
+def _serve_sum(roster: Roster, summation: Summation, number: int) -> None:
+    step = sum_step(number)
+    summation.serve(step)
     serve_round_end(roster, step)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from hekat.own_loop.messages import AVERAGE, LEAVE, START, WITH_TENSORS, AnswerMessage, CallMessage
+from hekat.own_loop.messages import AVERAGE, LEAVE, START, SUM, WITH_TENSORS, AnswerMessage, CallMessage
 
 Layout = dict[str, str]
 
@@ -28,6 +28,7 @@ def compare_calls(calls: Mapping[str, CallMessage], layouts: Mapping[str, Layout
 def _describe_calls(calls: Mapping[str, CallMessage], round_number: int) -> AnswerMessage:
     words = {
         AVERAGE: f"call aggregate for round {round_number}",
+        SUM: f"call sum for round {round_number}",
         START: f"call start_from before round {round_number}",
         LEAVE: f"have ended after {round_number - 1} rounds",
     }
@@ -37,7 +38,7 @@ def _describe_calls(calls: Mapping[str, CallMessage], round_number: int) -> Answ
     }
     return AnswerMessage(
         "the parties do not call for the same",
-        "the same calls of aggregate, check_same and start_from at every party, in the same order",
+        "the same calls of aggregate, sum, check_same and start_from at every party, in the same order",
         "; ".join(f"{', '.join(parties)} {what}" for what, parties in _sides(said).items()),
         "give every party the same number of rounds; stop early only by what all parties know, such as the aggregate",
     )

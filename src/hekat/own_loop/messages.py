@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from hekat.wire import disclosed, message, public
 
 AVERAGE = "average"
+SUM = "sum"
 COMPARE = "compare"
 START = "start"
 LEAVE = "leave"
-CALLS = (AVERAGE, COMPARE, START, LEAVE)
-WITH_TENSORS = (AVERAGE, START)
+CALLS = (AVERAGE, SUM, COMPARE, START, LEAVE)
+WITH_TENSORS = (AVERAGE, SUM, START)
+WITH_ROUND = (AVERAGE, SUM)
 
 
 @message("loop/call", version=1)
@@ -19,14 +21,14 @@ WITH_TENSORS = (AVERAGE, START)
 class CallMessage:
     """Party to aggregator at each call of the loop, and when it leaves: what it calls for.
 
-    `names` and `forms` describe the tensors where `call` is "average" or "start" and they differ from the party's
-    last such call (`same_tensors`). `label` and `digest` are what is compared, by itself or along with a mean, else
-    empty.
+    `names` and `forms` describe the tensors where `call` is "average", "sum" or "start" and they differ from the
+    party's last such call (`same_tensors`). `label` and `digest` are what is compared, by itself or along with a mean,
+    else empty.
     """
 
     call: str = public()
     same_tensors: bool = public()
-    names: list[str] = disclosed("the names of the tensors that are averaged")
+    names: list[str] = disclosed("the names of the tensors that are averaged or summed")
     forms: list[str] = disclosed("dtype and shape of each, and which names share one tensor")
     fresh_bounds: bool = public()
     label: str = disclosed("the name of what is compared")

@@ -17,15 +17,17 @@ from hekat.channel.channel import check_name
 from hekat.errors import InputError, ProtocolError
 from hekat.first_few import first_few
 from hekat.ledger import RecordedChannel
-from hekat.own_loop.aggregator import call_step
+from hekat.own_loop.aggregator import call_step, sum_step
 from hekat.own_loop.averaging import Call, References, restore
 from hekat.own_loop.canonical_value import digest_value
-from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, AnswerMessage, CallMessage
+from hekat.own_loop.integers import as_integers, describe_integers
+from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.turns import Turns
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
+from hekat.protocol.secure_sum.integer_sums import IntArray, digest_integers, sum_integers
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor, scale_streamed
 from hekat.protocol.stopwatch import Stopwatch
@@ -38,7 +40,7 @@ _START_LABEL = "the state to start from"
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """What one party knows of one finished call of `aggregate`: aggregates only.
+    """What one party knows of one finished call of `aggregate` or `sum`: aggregates only.
 
     `bounds`: by tensor, the clipping bound of value * weight / weight_max.
     """
@@ -155,6 +157,51 @@ class Party:
             with self._around.stopwatch.measure("decode"):
                 results = restore(state, selection, call)
                 return _replace(state, results) if module is None else _load(module, state, results)
+
+    def sum(self, integers: Mapping[str, Any], *, maximum: int) -> dict[str, IntArray]:
+        """The exact sum of each array of integers over all parties: counts, histograms, quantised gradients.
+
+        Nothing is clipped or rounded. All parties must call alike.
+
+        Args:
+            integers: maps names to arrays of integers, NumPy's or what makes one; truth values count as 0 and 1.
+            maximum: a public bound, the same at all parties, on the magnitude of every integer, 1 to 2^31 - 1: the
+                smaller it is, the fewer bits are sent.
+
+        Returns:
+            The sums by name, int64, of the arrays' shapes.
+
+        Raises:
+            InputError: before anything leaves: arrays of another kind, or a bound that cannot be.
+            BoundError: before anything leaves: an integer beyond `maximum`.
+            ProtocolError: before any sum opens: parties call for different things, or their arrays or bounds differ;
+                an answer that is no sum of integers.
+
+        Examples:
+            >>> def play(party):
+            ...     ages = {"north": [31, 47], "lake": [52], "county": [38, 39, 65]}[party.name]
+            ...     return party.sum({"ages": np.histogram(ages, [30, 40, 50, 70])[0]}, maximum=10)
+            >>> run = hekat.federate(play, ["north", "lake", "county"])
+            >>> run.results["lake"]["ages"]
+            array([3, 1, 2])
+        """
+        with self._calling():
+            with self._around.stopwatch.measure("encode"):
+                arrays = as_integers(integers, maximum, self.name)
+                forms = describe_integers(arrays, maximum)
+            step = sum_step(self._rounds + 1)
+            # The next mean tells its tensors again.
+            self._told_layout = None
+            self._call(CallMessage(SUM, False, list(forms), list(forms.values()), False, "", b""))
+            weight_max = self._settings.weight_max
+            found = sum_integers(self._aggregation, step, arrays, maximum=maximum, weight_max=weight_max)
+            digest = digest_integers(self._digest_key, found)
+            self._trail.add(digest)
+            self._aggregation.finish_round(step, digest, False)
+            self._rounds += 1
+            count = sum(values.size for values in arrays.values())
+            self._around.on_round(RoundRecord(self._rounds, count, 0, found.party_count, found.party_count, {}))
+        return found.tensors
 
     def start_from(self, state: Any, *, parameters: str | Sequence[str] | None = None) -> None:
         """Begin with a state that all parties hold, such as the initial weights of one seed: its values are not sent.
@@ -293,14 +340,14 @@ class Party:
     def _call(self, message: CallMessage) -> None:
         """Tell the aggregator what is called for; return once all parties call for the same.
 
-        A mean is asked for at once; its first sum begins once they do.
+        A mean or sum is asked for at once; it begins once they do.
         """
         self._calls += 1
         self._around.turns.end(self.name)
         step = call_step(self._calls)
         self._channel.send(self._settings.aggregator, step, message)
         self._aggregation.defer(partial(self._take_answer, step))
-        if message.call != AVERAGE:
+        if message.call not in WITH_ROUND:
             self._aggregation.settle()
 
     def _take_answer(self, step: str) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hekat.codec.clip import FloatArray
 from hekat.model.trees import ColumnBins, Tree, TreeEnsemble
 from hekat.model.trees.rounding import IntArray
-from hekat.protocol.horizontal_trees.digests import digest_arrays
+from hekat.protocol.secure_sum.agreement.digest_arrays import digest_arrays
 
 
 @dataclass

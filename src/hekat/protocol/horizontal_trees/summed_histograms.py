@@ -18,9 +18,9 @@ from hekat.model.trees import AskedNode, BinSums, GradientLevels, NodeId, Split,
 from hekat.model.trees.node import BoolArray
 from hekat.model.trees.rounding import IntArray
 from hekat.protocol.horizontal_trees.check_sums import refuse_counts
-from hekat.protocol.horizontal_trees.digests import digest_arrays
 from hekat.protocol.horizontal_trees.sums_ahead import leaves_step, level_step
 from hekat.protocol.secure_sum.aggregation import Aggregation
+from hekat.protocol.secure_sum.agreement.digest_arrays import digest_arrays
 from hekat.protocol.secure_sum.integer_sums import sum_integers
 from hekat.protocol.stopwatch import Stopwatch
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hekat.errors import BoundError, ProtocolError
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, SumRequest
+from hekat.protocol.secure_sum.agreement.digest_arrays import digest_arrays
 
 IntArray = npt.NDArray[np.int64]
 
@@ -88,6 +89,11 @@ def sum_integers(
         raise _not_a_sum(step, f"a weight of 1 of each of {aggregate.party_count} parties", "another weight")
     sums = {name: _as_sums(step, mean, aggregate.party_count, maximum) for name, mean in aggregate.mean.items()}
     return IntegerSums(sums, aggregate.counters, aggregate.party_count, aggregate.parties)
+
+
+def digest_integers(key: bytes, sums: IntegerSums) -> bytes:
+    """HMAC-SHA-256 over names, shapes and values of the sums; `key` is the parties' alone, empty without protection."""
+    return digest_arrays(key, "\0".join(sums.tensors).encode(), sums.tensors.values())
 
 
 def _as_sums(step: str, mean: npt.NDArray[np.float64], party_count: int, maximum: int) -> IntArray:

@@ -31,8 +31,8 @@ from hekat.protocol.horizontal_trees.binning.cells import (
 )
 from hekat.protocol.horizontal_trees.binning.float_keys import FloatArray, IntArray, end_key, keys_of
 from hekat.protocol.horizontal_trees.check_sums import refuse_counts
-from hekat.protocol.horizontal_trees.digests import digest_arrays
 from hekat.protocol.secure_sum.aggregation import Aggregation
+from hekat.protocol.secure_sum.agreement.digest_arrays import digest_arrays
 from hekat.protocol.secure_sum.integer_sums import sum_integers
 
 FIRST_STEP = "start/cells"
