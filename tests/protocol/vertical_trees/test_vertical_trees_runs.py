@@ -20,3 +20,13 @@ def test_trees_are_the_plain_ones(protection: str, task: str, columns: tuple[int
     settings = make_settings(len(columns) - 1, task, protection=protection)
     parts = Rehearsal(settings, tables).run()
     assert_same_trees(parts, train_in_the_clear(tables, settings))
+
+
+@pytest.mark.parametrize("protection", ["none", "lattice"])
+@pytest.mark.parametrize("task", ["binary", "regression", "multiclass"])
+def test_trees_are_the_plain_ones_where_hosts_do_not_hear_of_nodes(protection: str, task: str) -> None:
+    tables = make_tables(3, 240, (2, 3, 2), task=task, missing=0.1)
+    training = {"max_iter": 2, "subsample": 0.9, "max_features": 0.9}
+    settings = make_settings(2, task, protection=protection, hide_partition=True, training=training)
+    rehearsal = Rehearsal(settings, tables)
+    assert_same_trees(rehearsal.run(), train_in_the_clear(tables, settings))

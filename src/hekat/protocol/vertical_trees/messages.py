@@ -61,9 +61,13 @@ class LevelMessage:
 @message("vertical-trees/hidden-level", version=1)
 @dataclass(frozen=True)
 class HiddenLevelMessage:
-    """As LevelMessage where the partition is hidden: for how many nodes sums are asked."""
+    """As LevelMessage below the root where the partition is hidden: for how many nodes sums are asked.
+
+    `more`: before splits are told, further nodes of the level follow. No node: the trees of this iteration have grown.
+    """
 
     node_count: int = disclosed("for how many nodes of a level sums are asked")
+    more: bool = public()
     window: int = public()
     public_key: bytes = public()
 
@@ -114,7 +118,7 @@ class ChosenSplitsMessage:
     """Guest to each host, once a level: the splits that the host owns.
 
     `nodes` and `columns` have one entry for each split; `left` has, split by split, a byte for each joined bin: 1 where
-    its rows go left. Where the partition is hidden, `nodes` is empty.
+    its rows go left.
     """
 
     nodes: npt.NDArray[np.int64] = disclosed("in which nodes of the tree the host owns the split")
@@ -122,10 +126,26 @@ class ChosenSplitsMessage:
     left: npt.NDArray[np.uint8] = disclosed("which joined bins of these columns go left")
 
 
+@message("vertical-trees/hidden-splits", version=1)
+@dataclass(frozen=True)
+class HiddenSplitsMessage:
+    """As ChosenSplitsMessage where the partition is hidden: which splits of the host's own the trees have.
+
+    `left` is of the joined bins of the root. `unseen_left` says where missing values go that no training row had.
+    """
+
+    columns: npt.NDArray[np.int64] = disclosed("which columns of the host split a node")
+    left: npt.NDArray[np.uint8] = disclosed("which joined bins of these columns go left")
+    unseen_left: npt.NDArray[np.uint8] = disclosed("which side of each split has more rows")
+
+
 @message("vertical-trees/split-sides", version=1)
 @dataclass(frozen=True)
 class SplitSidesMessage:
-    """Host to guest, after it was told splits: a bit for each row of these nodes, 1 for left, split by split."""
+    """Host to guest, after it was told splits: a bit for each row of these nodes, 1 for left, split by split.
+
+    Where the partition is hidden, a bit for every row.
+    """
 
     sides: bytes = disclosed("on which side of the host's splits every row of these nodes lies")
 

@@ -32,6 +32,11 @@ def level_step(step: str, level: int) -> str:
     return f"{step}/level-{level}"
 
 
+def part_step(step: str, part: int) -> str:
+    """The step of one exchange of a level whose partition is hidden; the first is 0."""
+    return f"{step}/part-{part + 1}"
+
+
 def model_id_of(session_id: bytes) -> str:
     """The public name that all parts of a session's model carry."""
     return hashlib.sha256(_MODEL_DOMAIN + session_id).hexdigest()[:32]

@@ -11,14 +11,20 @@ from hekat.protocol.vertical_trees.arithmetic.interface import Exchange, IntArra
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 
 Bools = npt.NDArray[np.bool_]
+ROW_RANGE = (0, 1)
+"""The range of the 1 of a row, whose sums count rows."""
 
 
 def tree_ranges(settings: VerticalTreesSettings) -> Ranges:
-    """The ranges of one tree's integers of a row: a gradient, and where it is not 1 for every row, a hessian."""
+    """The ranges of one tree's integers of a row: a gradient, a hessian where it is not 1 for every row, and a 1.
+
+    Hosts count rows themselves, and need no 1, unless the partition is hidden from them.
+    """
     bits = settings.training.gradient_bits
     half = 1 << (bits - 1)
     gradient = (-half, half)
-    return (gradient,) if settings.task == "regression" else (gradient, (0, 1 << bits))
+    sums = (gradient,) if settings.task == "regression" else (gradient, (0, 1 << bits))
+    return (*sums, ROW_RANGE) if settings.hide_partition else sums
 
 
 def root_ranges(settings: VerticalTreesSettings) -> Ranges:

@@ -22,7 +22,8 @@ from hekat.wire.bin_sums import read_answers, read_rows, write_answers, write_ro
 class LatticeGuest:
     """The guest's half: a key pair for each tree, fresh seeds for each block.
 
-    Trees of several classes that grow together have a key pair for each level.
+    Trees of several classes that grow together have a key pair for each level; so has a level that takes more integers
+    of a row than the last key has secrets for, where the partition is hidden.
     """
 
     def __init__(self, tree_count: int) -> None:
@@ -31,9 +32,10 @@ class LatticeGuest:
 
     def begin_level(self, exchange: Exchange, values: IntArray) -> bytes:
         self._exchange, self._values, self._layout = exchange, values, layout_of(exchange)
-        if self._keys is not None and exchange.level and self._tree_count == 1:
+        kept, components = self._keys, len(exchange.ranges)
+        if kept and exchange.level and self._tree_count == 1 and kept.public.components >= components:
             return b""
-        self._keys = generate_keys(len(exchange.ranges))
+        self._keys = generate_keys(components)
         return to_bytes(self._keys.public)
 
     def cuts(self, exchange: Exchange) -> list[tuple[int, int]]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+
 from hekat.errors import BoundError
 from hekat.protocol.vertical_trees.arithmetic.interface import Ranges
 from hekat.scheme.bin_sums import BINS, SumLayout
 
 NO_WINDOW: Final = 1
 WIDEST: Final = 256
-# Seconds on one core: a ciphertext of one component encrypted, or a group of rows prepared and multiplied with one
-# answer's digits, or one answer concealed and opened; and a byte on a line of 1 Gbit/s.
-ENCRYPT_S: Final = 0.25e-3
-ANSWER_S: Final = 1.2e-3
+# Seconds on one core of a server: a component of a group of rows encrypted, written and read; a group of rows times the
+# digits of one answer; an answer concealed, written, read and opened; a byte on a line of 1 Gbit/s.
+ENCRYPT_S: Final = 0.35e-3
+PRODUCT_S: Final = 27e-6
+ANSWER_S: Final = 0.7e-3
 BYTE_S: Final = 8e-9
 
 
@@ -50,15 +53,15 @@ def choose_window(protection: str, row_counts: Sequence[int], bins: Sequence[Seq
 
 
 def level_seconds(layout: SumLayout, row_counts: Sequence[int], bins: Sequence[Sequence[int]]) -> float:
-    """What grows or shrinks with the window in a level's cost: encrypting, concealing, opening, and bytes of all hosts.
-
-    Products of rows with digits are as many whatever the window.
-    """
-    groups = layout.groups(sum(row_counts))
-    answers = sum(-(-count // layout.window) for of_host in bins for count in of_host)
-    numbers = sum(sum(of_host) for of_host in bins)
+    """What a level costs all parties: encrypting, multiplying, concealing and opening, and bytes on the lines."""
+    ends = np.cumsum(row_counts)
+    # Groups that hold a row of each node: two nodes may share one.
+    per_group = layout.rows_per_group
+    spans = (ends - 1) // per_group - (ends - row_counts) // per_group + 1
+    windows = -(-np.array(bins, np.int64) // layout.window)
+    groups, answers, numbers = layout.groups(int(ends[-1])), int(windows.sum()), int(np.sum(bins))
     degree, components = layout.parameters.degree, layout.components
     rows_bytes = groups * components * layout.parameters.polynomial_bytes * len(bins)
     answer_bytes = (answers * degree + numbers * components) * layout.sent_bytes
-    seconds = groups * components * ENCRYPT_S + answers * ANSWER_S
+    seconds = groups * components * ENCRYPT_S + float((windows * spans).sum()) * PRODUCT_S + answers * ANSWER_S
     return seconds + (rows_bytes + answer_bytes) * BYTE_S

@@ -13,6 +13,7 @@ from hekat.model.trees import AskedNode, BinSums, NodeId, regroup
 from hekat.protocol.vertical_trees.arithmetic.bin_layout import BinLayout
 from hekat.protocol.vertical_trees.arithmetic.interface import IntArray, Ranges
 from hekat.protocol.vertical_trees.messages import HostReadyMessage, JoinedBinsMessage
+from hekat.protocol.vertical_trees.sums_plan import ROW_RANGE
 
 Bools = npt.NDArray[np.bool_]
 MOST_COLUMNS = 1 << 16
@@ -106,43 +107,37 @@ class HostSums:
         self._check_rows(told.row_counts, siblings, told, splitting, node_rows)
         kept = np.where(splitting, np.stack([one.counts for one in before]), told.bin_counts)
         if not np.array_equal(kept, told.bin_counts):
-            raise self._refused("joins bins of a column that split the node above", "its bins as they were")
+            raise self.refused("joins bins of a column that split the node above", "its bins as they were")
         for n, one in enumerate(nodes):
             self._nodes[one.node] = _NodeBins(told.bin_counts[n], told.missing_last[n], told.row_counts[n])
             if one.sibling is not None:
                 self._nodes[one.sibling] = _NodeBins(told.bin_counts[n], told.missing_last[n], siblings[n])
         return told
 
-    def place(self, told: Told, opened: IntArray, totals: IntArray, ranges: Ranges, tree_count: int) -> BinSums:
+    def place(self, told: Told, opened: IntArray, totals: IntArray, ranges: Ranges, *, shares_rows: bool) -> BinSums:
         """The sums of the asked nodes: `opened` (numbers, components) in their places, and the rest of `totals` (3, N).
 
-        At the root (`tree_count` above 1 or one node) each tree has components of its own. Raises ProtocolError where a
-        sum cannot be one of so many rows.
+        `shares_rows`: the nodes are sums of the same rows, as roots are, and each has components of its own. Where
+        the partition is hidden, the last components are sums of rows. Raises ProtocolError where a sum cannot be one of
+        the rows of its bin.
         """
-        has_hessians, node_count = len(ranges) > 1, totals.shape[1]
-        shape = (node_count, *told.row_counts.shape[1:])
-        row_counts = np.broadcast_to(told.row_counts, shape)
-        sums = np.empty((3, *shape), np.int64)
-        sums[0] = row_counts
-        components = np.arange(len(ranges))
-        wanted = totals[1 : 1 + len(ranges)]
-        if tree_count == 1:
-            found = told.layout.spread(opened, wanted, told.row_counts)
+        width, node_count = len(ranges), totals.shape[1]
+        wanted = totals[[1, 2, 0]][:width]
+        if shares_rows:
+            parts = [
+                told.layout.spread(opened[:, n * width : (n + 1) * width], wanted[:, n : n + 1], told.row_counts)
+                for n in range(node_count)
+            ]
+            found = np.concatenate(parts, axis=1)
         else:
-            found = np.concatenate(
-                [
-                    told.layout.spread(
-                        opened[:, components + tree * len(ranges)], wanted[:, tree : tree + 1], told.row_counts
-                    )
-                    for tree in range(tree_count)
-                ],
-                axis=1,
-            )
-        for component, (low, high) in enumerate(ranges):
-            if ((found[component] < low * row_counts) | (found[component] > high * row_counts)).any():
-                raise self._refused("answers with sums that so many rows cannot have", "sums within a row's range each")
-        sums[1] = found[0]
-        sums[2] = found[1] if has_hessians else row_counts
+            found = told.layout.spread(opened, wanted, told.row_counts)
+        counts_rows = ranges[-1] == ROW_RANGE
+        row_counts = np.broadcast_to(told.row_counts, found.shape[1:])
+        self._check_sums(found, ranges, row_counts)
+        if counts_rows:
+            row_counts = found[-1]
+            self._check_sums(found, ranges, row_counts)
+        sums = np.stack([row_counts, found[0], found[1] if width > 1 else row_counts])
         repeat = node_count // told.bin_counts.shape[0]
         return BinSums(
             totals,
@@ -152,6 +147,11 @@ class HostSums:
             np.repeat(told.groups, repeat, axis=0),
         )
 
+    def _check_sums(self, found: IntArray, ranges: Ranges, row_counts: IntArray) -> None:
+        for component, (low, high) in enumerate(ranges):
+            if ((found[component] < low * row_counts) | (found[component] > high * row_counts)).any():
+                raise self.refused("answers with sums that so many rows cannot have", "sums within a row's range each")
+
     def _roots(self) -> _NodeBins:
         return _NodeBins(self._own_counts, ~self.is_category, np.zeros((self.column_count, 1), np.int64))
 
@@ -160,13 +160,13 @@ class HostSums:
         shape, counts = (len(parents), self.column_count), message.bin_counts
         before = np.stack([one.counts for one in parents])
         if counts.shape != shape or (counts < 0).any() or (counts > before).any() or (counts == 1).any():
-            raise self._refused("tells bins that cannot be", "0 bins, or 2 to the parent's, for each node and column")
+            raise self.refused("tells bins that cannot be", "0 bins, or 2 to the parent's, for each node and column")
         is_live = (counts > 0)[..., np.newaxis]
         widest_before, widest = int(before.max(initial=1)), max(1, int(counts.max(initial=1)))
         has_group = is_live & (np.arange(widest_before) < before[..., np.newaxis])
         has_rows = is_live & (np.arange(widest) < counts[..., np.newaxis])
         if message.groups.shape != (int(has_group.sum()),) or message.row_counts.shape != (int(has_rows.sum()),):
-            raise self._refused("tells groups of bins that cannot be", "one for each of the parent's bins")
+            raise self.refused("tells groups of bins that cannot be", "one for each of the parent's bins")
         groups = np.zeros(has_group.shape, np.uint8)
         groups[has_group] = message.groups
         self._check_groups(groups, has_group, counts)
@@ -181,20 +181,20 @@ class HostSums:
     def _check_groups(self, groups: npt.NDArray[np.uint8], has_group: Bools, counts: IntArray) -> None:
         numbers = groups.astype(np.int64)
         if (numbers >= np.maximum(counts, 1)[..., np.newaxis]).any():
-            raise self._refused("joins bins to one that does not exist", "numbers below the count of joined bins")
+            raise self.refused("joins bins to one that does not exist", "numbers below the count of joined bins")
         node, column, _ = np.nonzero(has_group)
         is_used = np.zeros((*counts.shape, int(counts.max(initial=1)) + 1), bool)
         is_used[node, column, numbers[has_group]] = True
         if not np.array_equal(is_used.sum(axis=-1), counts):
-            raise self._refused("tells joined bins that are empty", "one bin at least in each")
+            raise self.refused("tells joined bins that are empty", "one bin at least in each")
         steps = np.diff(numbers, axis=-1)
         in_order = has_group[..., 1:] & ~self.is_category[:, np.newaxis]
         if (in_order & ((steps < 0) | (steps > 1))).any() or (numbers[..., 0] * ~self.is_category).any():
-            raise self._refused("joins bins of a number that are no neighbours", "groups of neighbours, in order")
+            raise self.refused("joins bins of a number that are no neighbours", "groups of neighbours, in order")
 
     def _check_live(self, counts: IntArray, sampled: Bools) -> None:
         if (counts[:, ~sampled] > 0).any():
-            raise self._refused("tells bins of a column that this iteration does not use", "0 bins")
+            raise self.refused("tells bins of a column that this iteration does not use", "0 bins")
 
     def _check_rows(
         self, rows: IntArray, siblings: IntArray | None, told: Told, splitting: Bools, node_rows: IntArray
@@ -202,16 +202,17 @@ class HostSums:
         """Hold the rows of joined bins to the nodes' own and to the least of a bin."""
         is_live = told.bin_counts > 0
         if (rows < 0).any() or not np.array_equal(rows.sum(axis=-1)[is_live], _spread(node_rows, is_live)):
-            raise self._refused("counts other rows than a node has", "rows of joined bins that add up to the node's")
+            raise self.refused("counts other rows than a node has", "rows of joined bins that add up to the node's")
         is_bin = np.arange(rows.shape[-1]) < told.bin_counts[..., np.newaxis]
         is_held = is_bin & ~splitting[..., np.newaxis]
         least = rows if siblings is None else np.minimum(rows, siblings)
         if (least[is_held] < self._least_rows).any():
-            raise self._refused("tells bins of too few rows", f"{self._least_rows} rows in both children")
+            raise self.refused("tells bins of too few rows", f"{self._least_rows} rows in both children")
         if siblings is not None and (siblings < 0).any():
-            raise self._refused("counts more rows than the node above had", "no more in any bin")
+            raise self.refused("counts more rows than the node above had", "no more in any bin")
 
-    def _refused(self, what: str, expected: str) -> ProtocolError:
+    def refused(self, what: str, expected: str) -> ProtocolError:
+        """An error that names the host."""
         return ProtocolError(
             f"{self.host} {what}",
             expected=expected,

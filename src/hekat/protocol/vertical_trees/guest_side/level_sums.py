@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,31 +119,46 @@ class VerticalSource:
                 key,
             )
         self._send_to_hosts(at, message)
-        cuts = self._side.cuts(exchange)
-        own: BinSums | None = None
+        own: list[BinSums] = []
         told: list[Told] = []
-        opened: list[list[IntArray]] = [[] for _ in self._hosts]
-        finished = list(finished_nodes(exchange, cuts))
-        for number, cut in enumerate(cuts):
-            with self._stopwatch.measure(ENCRYPT):
-                block = GRADIENTS[settings.protection](self._side.block(cut))
-            self._send_to_hosts(f"{at}/{GRADIENTS_STEP}", block)
-            if own is None:
-                # Meanwhile hosts compute.
-                own = self._sum_own(asked)
-                told = [self._hear_bins(host, at, asked, own.totals[0]) for host in self._hosts]
-            else:
-                self._open(at, finished[number - 1], told, opened)
-        self._open(at, finished[-1], told, opened)
+
+        def sum_meanwhile() -> None:
+            own.append(self._sum_own(asked))
+            told.extend(self._hear_bins(host, at, asked, own[0].totals[0]) for host in self._hosts)
+
+        opened = self._exchange_blocks(at, exchange, sum_meanwhile, told)
         level.awaits_splits = True
-        assert own is not None
-        tree_count = settings.target_count if is_root else 1
+        self._after_sums(asked, told, is_root=is_root)
         with self._stopwatch.measure(SPLITS):
             parts = [
-                host.place(of_host, np.concatenate(sums), own.totals, tree_ranges(settings), tree_count)
+                host.place(of_host, sums, own[0].totals, tree_ranges(settings), shares_rows=is_root)
                 for host, of_host, sums in zip(self._hosts, told, opened, strict=True)
             ]
-            return concatenate_columns([own, *parts])
+            return concatenate_columns([own[0], *parts])
+
+    def _after_sums(self, asked: Sequence[AskedNode], told: Sequence[Told], *, is_root: bool) -> None:
+        """What a hidden partition keeps of the roots."""
+
+    def _exchange_blocks(
+        self, at: str, exchange: Exchange, meanwhile: Callable[[], None], told: Sequence[Told]
+    ) -> list[IntArray]:
+        """Send the blocks of an exchange, one ahead of the answers; the opened sums of each host.
+
+        `meanwhile` is called once hosts compute; after it `told` says the layout of each host's sums.
+        """
+        cuts = self._side.cuts(exchange)
+        finished = list(finished_nodes(exchange, cuts))
+        opened: list[list[IntArray]] = [[] for _ in self._hosts]
+        for number, cut in enumerate(cuts):
+            with self._stopwatch.measure(ENCRYPT):
+                block = GRADIENTS[self._settings.protection](self._side.block(cut))
+            self._send_to_hosts(f"{at}/{GRADIENTS_STEP}", block)
+            if number:
+                self._open(at, finished[number - 1], told, opened)
+            else:
+                meanwhile()
+        self._open(at, finished[-1], told, opened)
+        return [np.concatenate(sums) for sums in opened]
 
     def split_nodes(self, splits: Sequence[Split]) -> Sequence[Bools | None]:
         sides: dict[NodeId, Bools] = {}
@@ -252,13 +267,12 @@ class VerticalSource:
             flat = read_sides(answer.sides, sum(counts), host.host)
             ends = np.cumsum(counts)[:-1]
             for split, of_node in zip(of_host, np.split(flat, ends), strict=True):
-                self._check_sides(host.host, split, of_node)
+                self._take_sides(host.host, split, of_node)
                 sides[split.node] = of_node
-                self.split_numbers[split.node] = self.split_counts[host.host]
-                self.split_counts[host.host] += 1
         return sides
 
-    def _check_sides(self, host: str, split: Split, sides: Bools) -> None:
+    def _take_sides(self, host: str, split: Split, sides: Bools) -> None:
+        """Number a host's split. Raises ProtocolError where it counted other rows on a side."""
         training = len(self._own.columns.rows_of(split.node))
         if int(sides[:training].sum()) != split.left_count:
             raise ProtocolError(
@@ -267,3 +281,5 @@ class VerticalSource:
                 got="another number",
                 cure="find out what runs there: this release counts what it divides",
             )
+        self.split_numbers[split.node] = self.split_counts[host]
+        self.split_counts[host] += 1

@@ -69,12 +69,13 @@ class GuestColumns:
         self.scores = np.repeat(self.start_scores[:, np.newaxis], table.row_count, axis=1)
         self._others: dict[NodeId, IntArray] = {}
         self.levels: GradientLevels
+        self.training_rows = self.row_sets.train_rows
         self._first = self._second = self.scores
 
     def begin_iteration(self, iteration: int, sampled: Bools) -> None:
         """Draw the rows of an iteration (the first is 1), and round the gradients of all rows that train."""
         training, rows, objective = self.training, self.row_sets.train_rows, self.objective
-        training_rows, others = self.row_sets.of(iteration)
+        self.training_rows, others = self.row_sets.of(iteration)
         self._first, self._second = objective.gradients(self.scores, self.labels)
         rounded = round_gradients(
             self._first[:, rows],
@@ -84,7 +85,7 @@ class GuestColumns:
             has_constant_hessian=objective.has_constant_hessian,
         )
         self.levels = rounded.spread(rows, self.labels.size)
-        self.columns.start(training_rows, objective.tree_count, sampled)
+        self.columns.start(self.training_rows, objective.tree_count, sampled)
         self._others = {NodeId(tree, 0): others for tree in range(objective.tree_count)}
 
     def rows_of(self, node: NodeId) -> tuple[IntArray, IntArray]:
@@ -92,11 +93,12 @@ class GuestColumns:
         return self.columns.rows_of(node), self._others[node]
 
     def integers_of(self, trees: Sequence[int], rows: Sequence[IntArray], components: int) -> IntArray:
-        """The integers (rows, components) of sets of rows, each in one tree."""
+        """The integers (rows, components) of sets of rows, each in one tree: gradient, hessian, and 1."""
         parts = [np.zeros((0, components), np.int64)]
         for tree, of_set in zip(trees, rows, strict=True):
-            pair = (self.levels.gradients[tree, of_set], self.levels.hessians[tree, of_set])
-            parts.append(np.stack(pair[:components], axis=1))
+            every = np.ones(of_set.size, np.int64)
+            integers = (self.levels.gradients[tree, of_set], self.levels.hessians[tree, of_set], every)
+            parts.append(np.stack(integers[:components], axis=1))
         return np.concatenate(parts)
 
     def divide(self, node: NodeId, left_child: NodeId, right_child: NodeId, sides: Bools) -> None:

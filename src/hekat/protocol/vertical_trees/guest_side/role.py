@@ -22,6 +22,7 @@ from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import BoostedTrees, IterationLoss, NodeId, Tree, boost, should_stop
+from hekat.protocol.vertical_trees.guest_side.hidden_sums import HiddenSource
 from hekat.protocol.vertical_trees.guest_side.host_sums import HostSums, check_columns
 from hekat.protocol.vertical_trees.guest_side.level_sums import VerticalSource
 from hekat.protocol.vertical_trees.guest_side.own_rows import GuestColumns, read_labels
@@ -76,7 +77,8 @@ class _Guest:
         self._host_columns = {host.host: host.column_count for host in hosts}
         if not finished:
             self._take_scores()
-            source = VerticalSource(self._channel, settings, self._own, hosts, run.stopwatch, self._count_splits(hosts))
+            kind = HiddenSource if settings.hide_partition else VerticalSource
+            source = kind(self._channel, settings, self._own, hosts, run.stopwatch, self._count_splits(hosts))
             self._source = source
             trees = tuple(tuple(one.tree for one in iteration) for iteration in self._trees)
             before = BoostedTrees(trees, tuple(self._losses))

@@ -19,20 +19,20 @@ from hekat.data import Table, check_has_no_labels
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import JoinedBins, LocalColumns, NodeId, Split
-from hekat.protocol.vertical_trees.arithmetic.bin_layout import BinLayout
-from hekat.protocol.vertical_trees.arithmetic.interface import Digits, Exchange, IntArray
+from hekat.protocol.vertical_trees.arithmetic.bin_layout import ABSENT, BinLayout
+from hekat.protocol.vertical_trees.arithmetic.interface import IntArray
 from hekat.protocol.vertical_trees.arithmetic.make import make_host_side
+from hekat.protocol.vertical_trees.host_side.block_answers import BlockAnswers
+from hekat.protocol.vertical_trees.host_side.hidden_levels import RootBins, play_hidden_levels
 from hekat.protocol.vertical_trees.host_side.host_part import HostPart
 from hekat.protocol.vertical_trees.host_side.level_rows import LevelRows
 from hekat.protocol.vertical_trees.messages import (
-    GRADIENTS,
     ChosenSplitsMessage,
     HostReadyMessage,
     JoinedBinsMessage,
     LevelMessage,
     SplitSidesMessage,
     StartMessage,
-    SumsMessage,
     TreeEndMessage,
 )
 from hekat.protocol.vertical_trees.model_part import TreesPart
@@ -42,12 +42,10 @@ from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.side_bits import pack_sides
 from hekat.protocol.vertical_trees.steps import (
     CHOSEN,
-    GRADIENTS_STEP,
     JOINED,
     READY_STEP,
     SIDES,
     START_STEP,
-    SUMS,
     TREE_END,
     iteration_step,
     level_step,
@@ -60,7 +58,6 @@ from hekat.protocol.vertical_trees.sums_plan import (
     uses_hosts,
 )
 from hekat.protocol.vertical_trees.timing_labels import PLAIN, ROWS, SPLITS
-from hekat.protocol.vertical_trees.timing_labels import SUMS as SUMS_LABEL
 from hekat.protocol.vertical_trees.warm_start import predict_before
 
 
@@ -123,7 +120,9 @@ class _Host:
         least = np.full(part.table.column_count, settings.training.min_samples_leaf, np.int64)
         self._columns = LocalColumns(part.table, least, first)
         self._row_sets = RowSets(settings.training, part.table.row_count)
-        self._side = make_host_side(settings, channel.ledger)
+        self._own_bin_counts = np.array([bins.bin_count for bins in part.table.bins], np.int64)
+        side = make_host_side(settings, channel.ledger)
+        self._answers = BlockAnswers(channel, settings, side, part.table.digits, run.stopwatch)
 
     def train(self) -> None:
         """Train to the last iteration, or until the guest stops."""
@@ -141,6 +140,7 @@ class _Host:
         return finished
 
     def _grow(self, step: str, iteration: int) -> None:
+        """Answer the guest until the trees of an iteration have grown."""
         settings, guest = self._settings, self._settings.guest
         with self._run.stopwatch.measure(ROWS):
             training_rows, others = self._row_sets.of(iteration)
@@ -165,10 +165,12 @@ class _Host:
                 )
             with self._run.stopwatch.measure(ROWS):
                 rows.divide(message) if level else rows.take_roots(message)
-            self._answer(at, level, rows, message)
+            root = self._answer(at, level, rows, message)
+            if settings.hide_partition:
+                return play_hidden_levels(self._answers, self._part, root, step)
             self._take_splits(at, rows)
 
-    def _answer(self, at: str, level: int, rows: LevelRows, message: LevelMessage) -> None:
+    def _answer(self, at: str, level: int, rows: LevelRows, message: LevelMessage) -> RootBins:
         """Tell the guest the joined bins of the asked nodes, and the sums in them."""
         settings, guest = self._settings, self._settings.guest
         with self._run.stopwatch.measure(SPLITS):
@@ -180,26 +182,22 @@ class _Host:
             told = _describe(joined, counts, nodes, self._parent_counts(rows))
             layout = BinLayout.of(counts[nodes])
         self._channel.send(guest, f"{at}/{JOINED}", told)
-        with self._run.stopwatch.measure(SUMS_LABEL):
-            ranges = root_ranges(settings) if level == 0 else tree_ranges(settings)
-            asked = rows.asked[nodes]
-            node_rows = [self._columns.rows_of(one.node) for one in asked]
-            exchange = make_exchange(level, ranges, message.window, node_rows, [one.node.tree for one in asked])
-            self._side.begin_level(exchange, message.public_key, layout.counts, guest)
-            tables = np.take_along_axis(layout.digits, joined.groups[nodes].astype(np.int64), axis=-1)
-            tables[joined.bin_counts[nodes] == 0] = -1
-        for cut in self._side.cuts(exchange):
-            block = self._channel.receive(guest, f"{at}/{GRADIENTS_STEP}", GRADIENTS[settings.protection])
-            with self._run.stopwatch.measure(SUMS_LABEL):
-                digits = _look_up(tables, self._part.table.digits, exchange, cut)
-                sums = self._side.answer(block.values, digits, guest)
-            self._channel.send(guest, f"{at}/{SUMS}", SumsMessage(sums))
+        ranges = root_ranges(settings) if level == 0 else tree_ranges(settings)
+        asked = rows.asked[nodes]
+        node_rows = [self._columns.rows_of(one.node) for one in asked]
+        exchange = make_exchange(level, ranges, message.window, node_rows, [one.node.tree for one in asked])
+        tables = np.take_along_axis(layout.digits, joined.groups[nodes].astype(np.int64), axis=-1)
+        tables[joined.bin_counts[nodes] == 0] = ABSENT
+        self._answers.play(at, exchange, message.public_key, tables, layout.counts)
+        # Where the partition is hidden, the levels below sum by the same bins.
+        own_counts, digits = self._own_bin_counts, self._part.table.digits[:, node_rows[0]]
+        is_missing_seen = (digits == (own_counts - 1)[:, np.newaxis]).any(axis=1)
+        return RootBins(own_counts, joined, tables, layout.counts, node_rows[0], is_missing_seen)
 
     def _parent_counts(self, rows: LevelRows) -> IntArray:
         """How many bins the parents' columns were joined to, (nodes, columns); at roots, the columns' own bins."""
         if rows.asked[0].parent is None:
-            own = np.array([bins.bin_count for bins in self._part.table.bins], np.int64)
-            return np.broadcast_to(own, (len(rows.asked), own.size))
+            return np.broadcast_to(self._own_bin_counts, (len(rows.asked), self._own_bin_counts.size))
         return np.stack([self._columns.joined_of(one.parent).bin_counts for one in rows.asked if one.parent])
 
     def _take_splits(self, at: str, rows: LevelRows) -> None:
@@ -229,16 +227,3 @@ def _describe(joined: JoinedBins, counts: IntArray, nodes: slice, parent_counts:
     has_group = is_live & (width < parent_counts[nodes][..., np.newaxis])
     has_rows = is_live & (np.arange(counts.shape[-1]) < bin_counts[..., np.newaxis])
     return JoinedBinsMessage(bin_counts, joined.from_parent[nodes][has_group], counts[nodes][has_rows])
-
-
-def _look_up(tables: IntArray, own_bins: npt.NDArray[np.uint8], exchange: Exchange, cut: tuple[int, int]) -> Digits:
-    """The digits (columns, rows) of a block's rows; columns without any are left out."""
-    start, end = cut
-    rows, width = exchange.rows[start:end], tables.shape[-1]
-    base = (np.searchsorted(exchange.starts, np.arange(start, end), side="right") - 1) * width
-    live = np.flatnonzero((tables >= 0).any(axis=(0, 2)))
-    found = np.empty((live.size, rows.size), np.int32)
-    for place, column in enumerate(live):
-        flat = np.ascontiguousarray(tables[:, column], np.int32).reshape(-1)
-        flat.take(base + own_bins[column, rows], out=found[place])
-    return found
