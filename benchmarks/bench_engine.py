@@ -1,4 +1,4 @@
-"""The native engine's operations on one core beside gmpy2, then its paths, then two threads beside one.
+"""The native engine's operations on one core beside gmpy2, then its paths, two threads beside one, and sums by bin.
 
 Every result is compared with gmpy2's before anything is timed. All are timed in turns, in processor time; figures are
 medians, `times_gmpy2` is gmpy2's time over ours in the same turn. `of_limit` is the time that the multiply-adds of the
@@ -17,6 +17,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 
+from engine_bins import measure_bin_sums
 from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
@@ -323,8 +324,14 @@ def main() -> None:
             rows += against_gmpy2(engine, path_cases(engine), repeats)
     print("\ntwo threads over one, wall time")
     speedups = two_over_one(repeats)
+    print("\nhistograms of trees under encryption, processor time")
+    # Rings have no kernels of their own for path x86.
+    paths = [path for path in usable_paths()[::-1] if path != "x86"]
+    bins = [row for path in paths for row in measure_bin_sums(CpuEngine(1, path=path), repeats)]
+    print_rows(bins)
     if not options.quick:
-        print(f"\nwritten: {write_results('engine-cpu', rows, engine=fastest.describe(), two_threads=speedups)}")
+        extra = {"engine": fastest.describe(), "two_threads": speedups, "bin_sums": bins}
+        print(f"\nwritten: {write_results('engine-cpu', rows, **extra)}")
 
 
 if __name__ == "__main__":

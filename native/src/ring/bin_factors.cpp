@@ -15,7 +15,7 @@ std::size_t reverse_bits(std::size_t x, std::size_t count) {
 }  // namespace
 
 BinFactors::BinFactors(const Prime& prime, CpuPath path)
-    : rows(path == CpuPath::kIfma ? kBinSlices * 2 * kBinParts * 8 : 0),
+    : rows(path == CpuPath::kIfma ? kBinSlices * kBinRows * 8 : 0),
       nodes(path == CpuPath::kIfma ? prime.degree : 0) {
     if (path != CpuPath::kIfma) return;
     const std::size_t degree = prime.degree;
@@ -31,8 +31,7 @@ BinFactors::BinFactors(const Prime& prime, CpuPath path)
             // X^(N / 64) is this power of the root in the block.
             const std::size_t step = vectors * (2 * reverse_bits(block, kBinParts) + 1);
             for (std::size_t c = 0; c < 2 * kBinParts; ++c) {
-                rows.data()[8 * (2 * kBinParts * slice + c) + lane] =
-                    powers[(degree + step * c) % (2 * degree)];
+                rows.data()[8 * (kBinRows * slice + c) + lane] = powers[(degree + step * c) % (2 * degree)];
             }
             for (std::size_t node = 1; node < vectors; ++node) {
                 const std::size_t level = std::bit_floor(node);

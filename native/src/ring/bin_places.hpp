@@ -1,4 +1,4 @@
-// Where the digits of rows go in the sparse plaintexts of sums by bin, sorted by the plaintext.
+// Sparse plaintexts of sums by bin: where the digits of rows stand in them.
 #pragma once
 
 #include <cstddef>
@@ -26,37 +26,59 @@ struct Segments {
     std::size_t count;
 };
 
-// Places of one plaintext: place e stands for X^(e - N), e from 1 to 2 N - 1.
-struct Places {
-    const std::uint16_t* data;
-    std::size_t count;
+inline constexpr std::size_t kPlaceParts = 64;
+
+// How plaintexts of a degree are laid out: as a transform whose first six levels are a sum over the terms
+// reads them. The term X^(e - N), e from 1 to 2 N - 1, is part c of place v, e = c N / 64 + v. Places come in
+// groups that the next levels join: place i of group g is v = i `groups` + g.
+struct PlaceLayout {
+    explicit PlaceLayout(std::size_t degree)
+        : places(degree / kPlaceParts), members(places < 64 ? places / 8 : 8), groups(places / members) {}
+
+    std::size_t places;
+    std::size_t members;  // places in a group
+    std::size_t groups;
+};
+
+// One plaintext: for each group so many layers, one after another, each with a part c for every place of the
+// group, or kNoPart.
+struct SparsePlaintext {
+    static constexpr std::uint8_t kNoPart = 2 * kPlaceParts;
+
+    const std::uint32_t* depths;  // layers of each group
+    const std::uint8_t* layers;
+    bool is_zero;
 };
 
 class BinPlaces {
   public:
     BinPlaces(ThreadPool& pool, const Digits& digits, const Segments& segments);
 
-    // The rows of one segment in one group. Segment s has the runs first_run(s) to first_run(s + 1) - 1.
+    // A run: the rows of one segment in one group. Segment s has the runs first_run(s) to first_run(s + 1)
+    // - 1.
+    std::size_t run_count() const { return runs_.size(); }
+    std::size_t first_run(std::size_t segment) const { return first_runs_[segment]; }
+    std::size_t group(std::size_t run) const { return runs_[run].group; }
+    SparsePlaintext plaintext(std::size_t run, std::size_t window) const;
+
+  private:
     struct Run {
         std::size_t group;
         std::size_t first_row;
         std::size_t row_count;
+        // For each window, and behind the last: where its layers begin. Then the depths of all windows'
+        // groups.
+        std::vector<std::size_t> offsets{};
+        std::vector<std::uint32_t> depths{};
+        std::vector<std::uint8_t> layers{};
     };
-    std::size_t run_count() const { return runs_.size(); }
-    std::size_t first_run(std::size_t segment) const { return first_runs_[segment]; }
-    std::size_t group(std::size_t run) const { return runs_[run].group; }
-    Places places(std::size_t run, std::size_t window) const;
+    void sort_run(const Digits& digits, Run& run) const;
+    void lay_out(Run& run, const std::uint16_t* terms, const std::uint32_t* ends) const;
 
-  private:
-    void sort_run(const Digits& digits, std::size_t run);
-
+    PlaceLayout layout_;
     std::size_t window_count_;
     std::vector<Run> runs_;
     std::vector<std::size_t> first_runs_;
-    std::vector<std::size_t> run_places_;  // where the places of each run begin
-    // offsets_[run * (window_count + 1) + w]: where the places of window w begin among the run's.
-    std::vector<std::uint32_t> offsets_;
-    std::vector<std::uint16_t> places_;
 };
 
 }  // namespace hekat::ring

@@ -76,9 +76,13 @@ void BinSums::sum_task(const Work& work, std::size_t task) const {
     const std::size_t first_run = work.places.first_run(segment);
     const std::size_t end_run = work.places.first_run(segment + 1);
     const std::size_t tile = std::min(std::max(kTileWords / (components * words), kLeastTile), kMostProducts);
-    Scratch elements(std::min(tile, end_run - first_run) * components * words);
-    Scratch plaintexts(kBatch * words);
-    Scratch sums(2 * components * words);
+    const std::size_t tile_runs = std::min(tile, end_run - first_run);
+    const std::size_t stride = 8 * components * tile_runs;
+    const std::size_t sums_stride = 16 * components;
+    const std::size_t x_stride = words + 8;  // rows that begin in different sets of the cache
+    Scratch elements(words / 8 * stride);
+    Scratch plaintexts(kBatch * x_stride);
+    Scratch sums(words / 8 * sums_stride);
 
     std::size_t run = first_run;
     do {
@@ -87,33 +91,33 @@ void BinSums::sum_task(const Work& work, std::size_t task) const {
             const Limb* const from =
                 work.elements + work.places.group(r) * components * ring_.element_words();
             for (std::size_t c = 0; c < components; ++c) {
-                kernels.take_slice(elements.data() + ((r - run) * components + c) * words,
+                kernels.take_slice(elements.data() + 8 * ((r - run) * components + c), stride,
                                    from + c * ring_.element_words() + number * degree, slice, prime);
             }
         }
         for (std::size_t window = first_window; window < end_window; ++window) {
             ThreadPool::checkpoint();
-            std::fill(sums.data(), sums.data() + 2 * components * words, Limb{0});
-            std::array<const Limb*, kBatch> factors{};
-            std::size_t made = 0;
+            std::fill(sums.data(), sums.data() + words / 8 * sums_stride, Limb{0});
+            std::array<std::size_t, kBatch> offsets{};
+            BinProducts products{0, components, words, x_stride, stride, sums_stride, offsets.data()};
             const auto multiply = [&] {
-                kernels.add_products(sums.data(), plaintexts.data(), factors.data(), made, components, words);
-                made = 0;
+                kernels.add_products(sums.data(), plaintexts.data(), elements.data(), products);
+                products.count = 0;
             };
             for (std::size_t r = run; r < tile_end; ++r) {
-                const Places places = work.places.places(r, window);
-                if (places.count == 0) continue;
-                kernels.transform_places(plaintexts.data() + made * words, places, slice, factors_[number],
-                                         prime);
-                factors[made] = elements.data() + (r - run) * components * words;
-                if (++made == kBatch) multiply();
+                const SparsePlaintext plaintext = work.places.plaintext(r, window);
+                if (plaintext.is_zero) continue;
+                kernels.transform_plaintext(plaintexts.data() + products.count * x_stride, plaintext, slice,
+                                            factors_[number], prime);
+                offsets[products.count] = 8 * (r - run) * components;
+                if (++products.count == kBatch) multiply();
             }
-            if (made != 0) multiply();
+            if (products.count != 0) multiply();
             Limb* const to =
                 work.out + (segment * work.window_count + window) * components * ring_.element_words();
             for (std::size_t c = 0; c < components; ++c) {
-                kernels.put_slice(to + c * ring_.element_words() + number * degree,
-                                  sums.data() + 2 * c * words, slice, run != first_run, prime);
+                kernels.put_slice(to + c * ring_.element_words() + number * degree, sums.data() + 16 * c,
+                                  sums_stride, slice, run != first_run, prime);
             }
         }
         run = tile_end;

@@ -27,7 +27,7 @@ const Kernels& kernels_of([[maybe_unused]] CpuPath path) {
                                        portable::unmask,
                                        1,
                                        portable::take_slice,
-                                       portable::transform_places,
+                                       portable::transform_plaintext,
                                        portable::add_products,
                                        portable::put_slice};
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -49,7 +49,7 @@ const Kernels& kernels_of([[maybe_unused]] CpuPath path) {
                                       vectors::unmask,
                                       kBinSlices,
                                       vectors::take_slice,
-                                      vectors::transform_places,
+                                      vectors::transform_plaintext,
                                       vectors::add_products,
                                       vectors::put_slice};
     if (path == CpuPath::kIfma) return kVectors;

@@ -1,7 +1,7 @@
 // What the operations on ring elements are made of, once for each path of arithmetic.
 //
 // Everything is constant time, but for the rejection in `sample_uniform`, whose key is public, and for
-// `transform_places`, which adds up one place after another.
+// `transform_plaintext`, which adds up one place after another.
 #pragma once
 
 #include <array>
@@ -28,6 +28,17 @@ struct Stream {
 
 // The room that arrays of `count` items have to have: kernels work on whole vectors.
 inline std::size_t padded(std::size_t count) { return (count + 7) / 8 * 8; }
+
+// Products of `count` plaintexts by elements of some components.
+struct BinProducts {
+    std::size_t count;
+    std::size_t components;
+    std::size_t words;
+    std::size_t x_stride;
+    std::size_t stride;
+    std::size_t sums_stride;
+    const std::size_t* offsets;
+};
 
 struct Kernels {
     // block_count blocks of key stream from block `counter` on; the counter does not wrap.
@@ -76,21 +87,21 @@ struct Kernels {
     bool (*unmask)(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues, std::size_t used,
                    const MaskFormat& form);
 
-    // The parts of sums by bin, each on one of so many slices of a row (ring/bin_factors.hpp): `words` = N /
-    // bin_slices.
+    // The parts of sums by bin, each on one of so many slices of a row, `words` = N / bin_slices
+    // (ring/bin_factors.hpp). A slice is worked on eight slots, one vector, after the other; what belongs
+    // together stands side by side, and the next vectors' follow a stride of words behind.
     std::size_t bin_slices;
     // z = the slice of a row of canonical residues.
-    void (*take_slice)(Limb* z, const Limb* row, std::size_t slice, const Prime& prime);
-    // z = the slice of the transform of the sum over the places; only for add_products.
-    void (*transform_places)(Limb* z, const Places& places, std::size_t slice, const BinFactors& factors,
-                             const Prime& prime);
-    // For each component c two rows of `words` in sums, lower and upper parts, grow by the sum over k of x[k]
-    // (count rows of transform_places) times elements[k][c]: by up to kMostProducts in all before they are
-    // put.
-    void (*add_products)(Limb* sums, const Limb* x, const Limb* const* elements, std::size_t count,
-                         std::size_t components, std::size_t words);
+    void (*take_slice)(Limb* z, std::size_t stride, const Limb* row, std::size_t slice, const Prime& prime);
+    // z = the slice of a plaintext's transform, in one piece; only for add_products.
+    void (*transform_plaintext)(Limb* z, const SparsePlaintext& plaintext, std::size_t slice,
+                                const BinFactors& factors, const Prime& prime);
+    // sums, a lower and an upper vector for each component, += the sums over k of plaintext k, of
+    // transform_plaintext, times the elements at offsets[k]: up to kMostProducts in all before they are put.
+    void (*add_products)(Limb* sums, const Limb* x, const Limb* elements, const BinProducts& products);
     // The slice of a row = the sums of one component, canonical; where `adds`, with what the row holds.
-    void (*put_slice)(Limb* row, const Limb* sums, std::size_t slice, bool adds, const Prime& prime);
+    void (*put_slice)(Limb* row, const Limb* sums, std::size_t stride, std::size_t slice, bool adds,
+                      const Prime& prime);
 };
 
 inline constexpr std::size_t kMostProducts = 256;

@@ -23,11 +23,11 @@ bool mask(Limb* const* residues, const std::int8_t* errors, const std::int32_t* 
 void round_sums(Limb* const* sums, std::size_t used, const MaskFormat& form);
 bool unmask(std::int64_t* lanes, const Limb* const* fields, Limb* const* residues, std::size_t used,
             const MaskFormat& form);
-void take_slice(Limb* z, const Limb* row, std::size_t slice, const Prime& prime);
-void transform_places(Limb* z, const Places& places, std::size_t slice, const BinFactors& factors,
-                      const Prime& prime);
-void add_products(Limb* sums, const Limb* x, const Limb* const* elements, std::size_t count,
-                  std::size_t components, std::size_t words);
-void put_slice(Limb* row, const Limb* sums, std::size_t slice, bool adds, const Prime& prime);
+void take_slice(Limb* z, std::size_t stride, const Limb* row, std::size_t slice, const Prime& prime);
+void transform_plaintext(Limb* z, const SparsePlaintext& plaintext, std::size_t slice,
+                         const BinFactors& factors, const Prime& prime);
+void add_products(Limb* sums, const Limb* x, const Limb* elements, const BinProducts& products);
+void put_slice(Limb* row, const Limb* sums, std::size_t stride, std::size_t slice, bool adds,
+               const Prime& prime);
 
 }  // namespace hekat::ring::portable

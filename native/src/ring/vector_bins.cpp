@@ -15,7 +15,7 @@ using vector::transpose;
 
 constexpr unsigned kRoomyBits = 48;
 // Sums of so many residues below 2^50, and a reduced one, are below 2^63.
-constexpr std::size_t kMostPlaces = 1 << 12;
+constexpr std::uint32_t kMostTerms = 1 << 12;
 
 // Any x below 2^63 to below 3 p, in its low 52 bits; p takes part in it at most 2^13 times.
 struct Reduction {
@@ -51,62 +51,94 @@ HEKAT_IFMA_INLINE void join(Vector& x, Vector& y, Vector w, Vector quotient, con
     }
 }
 
+// The factors of a slice's levels.
+struct Tree {
+    const Limb* values;
+    const Limb* quotients;
+};
+
 // As many levels as halve `parts` to 1; node: the entry of the first in the slice's tree.
 template <unsigned parts, bool roomy>
-HEKAT_IFMA_INLINE void join_parts(Vector* x, std::size_t node, const Limb* values, const Limb* quotients,
-                                  const VectorPrime& prime) {
+HEKAT_IFMA_INLINE void join_parts(Vector* x, std::size_t node, const Tree& tree, const VectorPrime& prime) {
     constexpr unsigned kHalf = parts / 2;
-    const Vector w = load(values, node);
-    const Vector quotient = load(quotients, node);
+    const Vector w = load(tree.values, node);
+    const Vector quotient = load(tree.quotients, node);
     for (unsigned i = 0; i < kHalf; ++i) join<roomy>(x[i], x[kHalf + i], w, quotient, prime);
     if constexpr (kHalf > 1) {
-        join_parts<kHalf, roomy>(x, 2 * node, values, quotients, prime);
-        join_parts<kHalf, roomy>(x + kHalf, 2 * node + 1, values, quotients, prime);
+        join_parts<kHalf, roomy>(x, 2 * node, tree, prime);
+        join_parts<kHalf, roomy>(x + kHalf, 2 * node + 1, tree, prime);
     }
 }
 
-// The levels of `blocks` blocks and the next ones on a slice of `vectors`.
+// The first levels, on the sums over each group's layers.
 template <unsigned parts, bool roomy>
-HEKAT_IFMA_INLINE void join_pass(Limb* z, std::size_t vectors, std::size_t blocks, const Limb* values,
-                                 const Limb* quotients, bool reduces, const Reduction& reduction) {
-    const std::size_t step = vectors / blocks / parts;
-    for (std::size_t block = 0; block < blocks; ++block, z += 8 * parts * step) {
-        for (std::size_t j = 0; j < step; ++j) {
-            Vector x[parts];
+HEKAT_IFMA_INLINE void join_layers(Limb* z, const SparsePlaintext& plaintext, std::size_t groups,
+                                   const Limb* rows, const Tree& tree, const Reduction& reduction) {
+    const std::uint8_t* next = plaintext.layers;
+    for (std::size_t group = 0; group < groups; ++group) {
+        Vector x[parts];
 #pragma GCC unroll 8
-            for (std::size_t i = 0; i < parts; ++i) {
-                x[i] = load(z, i * step + j);
-                if (reduces) x[i] = reduction(x[i]);
+        for (std::size_t i = 0; i < parts; ++i) x[i] = Vector{};
+        for (std::uint32_t left = plaintext.depths[group]; left != 0;) {
+            const std::uint32_t some = left < kMostTerms ? left : kMostTerms;
+            for (std::uint32_t layer = 0; layer < some; ++layer, next += parts) {
+#pragma GCC unroll 8
+                for (std::size_t i = 0; i < parts; ++i) x[i] += load(rows, next[i]);
             }
-            join_parts<parts, roomy>(x, blocks + block, values, quotients, reduction.prime);
 #pragma GCC unroll 8
-            for (std::size_t i = 0; i < parts; ++i) store(z, i * step + j, x[i]);
+            for (std::size_t i = 0; i < parts; ++i) x[i] = reduction(x[i]);
+            left -= some;
+        }
+        join_parts<parts, roomy>(x, 1, tree, reduction.prime);
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < parts; ++i) store(z, i * groups + group, x[i]);
+    }
+}
+
+// The level of 8 blocks of 16 vectors. Seven levels behind sums below 3 p would reach 16 p: they are reduced.
+template <bool roomy>
+HEKAT_IFMA_INLINE void join_middle(Limb* z, const Tree& tree, const Reduction& reduction) {
+    for (std::size_t block = 0; block < 8; ++block, z += 8 * 16) {
+        for (std::size_t j = 0; j < 8; ++j) {
+            Vector x[2] = {load(z, j), load(z, 8 + j)};
+            if (roomy) {
+                x[0] = reduction(x[0] & reduction.prime.mask);
+                x[1] = reduction(x[1] & reduction.prime.mask);
+            }
+            join_parts<2, roomy>(x, 8 + block, tree, reduction.prime);
+            store(z, j, x[0]);
+            store(z, 8 + j, x[1]);
         }
     }
 }
 
-// The levels of a slice's blocks of `vectors` residues, 16 to 128.
+// The last three levels.
 template <bool roomy>
-HEKAT_IFMA void join_slice(Limb* z, std::size_t vectors, const Limb* values, const Limb* quotients,
-                           const Reduction& reduction) {
-    std::size_t blocks = vectors / 8;
-    if (vectors == 16) join_pass<2, roomy>(z, vectors, 1, values, quotients, true, reduction);
-    if (vectors == 64) join_pass<8, roomy>(z, vectors, 1, values, quotients, true, reduction);
-    if (vectors == 32 || vectors == 128) {
-        join_pass<4, roomy>(z, vectors, 1, values, quotients, true, reduction);
+HEKAT_IFMA_INLINE void join_last(Limb* z, std::size_t vectors, const Tree& tree, const VectorPrime& prime) {
+    for (std::size_t block = 0; block < vectors / 8; ++block, z += 8 * 8) {
+        Vector x[8];
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < 8; ++i) x[i] = load(z, i);
+        join_parts<8, roomy>(x, vectors / 8 + block, tree, prime);
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < 8; ++i) store(z, i, x[i]);
     }
-    if (vectors == 128) join_pass<4, roomy>(z, vectors, 4, values, quotients, false, reduction);
-    // 3 p and six levels are below 16 p, and seven are not.
-    const bool reduces = vectors == 128;
-    if (roomy && reduces) {
-        for (std::size_t v = 0; v < vectors; ++v) store(z, v, load(z, v) & reduction.prime.mask);
-    }
-    join_pass<8, roomy>(z, vectors, blocks, values, quotients, roomy && reduces, reduction);
+}
+
+template <bool roomy>
+HEKAT_IFMA void transform_slice(Limb* z, const SparsePlaintext& plaintext, const PlaceLayout& layout,
+                                const Limb* rows, const Tree& tree, const Reduction& reduction) {
+    if (layout.members == 2) join_layers<2, roomy>(z, plaintext, layout.groups, rows, tree, reduction);
+    if (layout.members == 4) join_layers<4, roomy>(z, plaintext, layout.groups, rows, tree, reduction);
+    if (layout.members == 8) join_layers<8, roomy>(z, plaintext, layout.groups, rows, tree, reduction);
+    if (layout.places == 128) join_middle<roomy>(z, tree, reduction);
+    join_last<roomy>(z, layout.places, tree, reduction.prime);
 }
 
 }  // namespace
 
-HEKAT_IFMA void take_slice(Limb* z, const Limb* row, std::size_t slice, const Prime& prime) {
+HEKAT_IFMA void take_slice(Limb* z, std::size_t stride, const Limb* row, std::size_t slice,
+                           const Prime& prime) {
     const std::size_t vectors = prime.degree / kBinParts;
     const Limb* const from = row + slice * vectors;
     for (std::size_t v = 0; v < vectors; v += 8) {
@@ -115,76 +147,72 @@ HEKAT_IFMA void take_slice(Limb* z, const Limb* row, std::size_t slice, const Pr
         for (std::size_t lane = 0; lane < 8; ++lane) x[lane] = load(from + lane * prime.degree / 8 + v, 0);
         transpose(x);
 #pragma GCC unroll 8
-        for (std::size_t i = 0; i < 8; ++i) store(z, v + i, x[i]);
+        for (std::size_t i = 0; i < 8; ++i) store(z + (v + i) * stride, 0, x[i]);
     }
 }
 
-HEKAT_IFMA void transform_places(Limb* z, const Places& places, std::size_t slice, const BinFactors& factors,
-                                 const Prime& tables) {
-    const std::size_t vectors = tables.degree / kBinParts;
-    const auto shift = static_cast<unsigned>(__builtin_ctzll(vectors));
-    const Limb* const rows = factors.rows.data() + 8 * 2 * kBinParts * slice;
-    const Reduction reduction(tables);
-    for (std::size_t v = 0; v < vectors; ++v) store(z, v, Vector{});
-    for (std::size_t i = 0; i < places.count; ++i) {
-        const std::size_t place = places.data[i];
-        const std::size_t v = place & (vectors - 1);
-        store(z, v, load(z, v) + load(rows, place >> shift));
-        if ((i + 1) % kMostPlaces == 0) {
-            for (std::size_t j = 0; j < vectors; ++j) store(z, j, reduction(load(z, j)));
-        }
-    }
-    const Limb* const values = factors.nodes.values.data() + 8 * vectors * slice;
-    const Limb* const quotients = factors.nodes.quotients.data() + 8 * vectors * slice;
-    if (tables.bits <= kRoomyBits) {
-        join_slice<true>(z, vectors, values, quotients, reduction);
+HEKAT_IFMA void transform_plaintext(Limb* z, const SparsePlaintext& plaintext, std::size_t slice,
+                                    const BinFactors& factors, const Prime& prime) {
+    const PlaceLayout layout(prime.degree);
+    const std::size_t first = 8 * layout.places * slice;
+    const Limb* const rows = factors.rows.data() + 8 * kBinRows * slice;
+    const Tree tree{factors.nodes.values.data() + first, factors.nodes.quotients.data() + first};
+    const Reduction reduction(prime);
+    if (prime.bits <= kRoomyBits) {
+        transform_slice<true>(z, plaintext, layout, rows, tree, reduction);
     } else {
-        join_slice<false>(z, vectors, values, quotients, reduction);
+        transform_slice<false>(z, plaintext, layout, rows, tree, reduction);
     }
 }
 
 namespace {
 
 template <std::size_t components>
-HEKAT_IFMA_INLINE void add_some_products(Limb* sums, const Limb* x, const Limb* const* elements,
-                                         std::size_t offset, std::size_t count, std::size_t words) {
-    for (std::size_t v = 0; v < words / 8; ++v) {
+HEKAT_IFMA_INLINE void add_some_products(Limb* sums, const Limb* x, const Limb* elements,
+                                         const BinProducts& products) {
+    const std::size_t vectors = products.words / 8;
+    for (std::size_t v = 0; v < vectors; ++v) {
         Vector low[components];
         Vector high[components];
+#pragma GCC unroll 4
         for (std::size_t c = 0; c < components; ++c) {
-            low[c] = load(sums + 2 * c * words, v);
-            high[c] = load(sums + (2 * c + 1) * words, v);
+            low[c] = load(sums, 2 * c);
+            high[c] = load(sums, 2 * c + 1);
         }
-        for (std::size_t k = 0; k < count; ++k) {
-            const Vector factor = load(x + k * words, v);
-            const Limb* const element = elements[k] + offset;
+        for (std::size_t k = 0; k < products.count; ++k) {
+            const Vector factor = load(x + k * products.x_stride, v);
+            const Limb* const element = elements + products.offsets[k];
+#pragma GCC unroll 4
             for (std::size_t c = 0; c < components; ++c) {
-                const Vector y = load(element + c * words, v);
+                const Vector y = load(element, c);
                 low[c] = add_low(low[c], factor, y);
                 high[c] = add_high(high[c], factor, y);
             }
         }
+#pragma GCC unroll 4
         for (std::size_t c = 0; c < components; ++c) {
-            store(sums + 2 * c * words, v, low[c]);
-            store(sums + (2 * c + 1) * words, v, high[c]);
+            store(sums, 2 * c, low[c]);
+            store(sums, 2 * c + 1, high[c]);
         }
+        sums += products.sums_stride;
+        elements += products.stride;
     }
 }
 
 }  // namespace
 
 // Sums of up to 2^10 lower and upper halves stay below 2^63.
-HEKAT_IFMA void add_products(Limb* sums, const Limb* x, const Limb* const* elements, std::size_t count,
-                             std::size_t components, std::size_t words) {
+HEKAT_IFMA void add_products(Limb* sums, const Limb* x, const Limb* elements, const BinProducts& products) {
     std::size_t c = 0;
-    for (; c + 3 <= components; c += 3) {
-        add_some_products<3>(sums + 2 * c * words, x, elements, c * words, count, words);
+    for (; c + 3 <= products.components; c += 3, sums += 48, elements += 24) {
+        add_some_products<3>(sums, x, elements, products);
     }
-    if (components - c == 2) add_some_products<2>(sums + 2 * c * words, x, elements, c * words, count, words);
-    if (components - c == 1) add_some_products<1>(sums + 2 * c * words, x, elements, c * words, count, words);
+    if (products.components - c == 2) add_some_products<2>(sums, x, elements, products);
+    if (products.components - c == 1) add_some_products<1>(sums, x, elements, products);
 }
 
-HEKAT_IFMA void put_slice(Limb* row, const Limb* sums, std::size_t slice, bool adds, const Prime& tables) {
+HEKAT_IFMA void put_slice(Limb* row, const Limb* sums, std::size_t stride, std::size_t slice, bool adds,
+                          const Prime& tables) {
     const Reduction reduction(tables);
     const VectorPrime& prime = reduction.prime;
     const std::size_t vectors = tables.degree / kBinParts;
@@ -194,8 +222,8 @@ HEKAT_IFMA void put_slice(Limb* row, const Limb* sums, std::size_t slice, bool a
         Vector x[8];
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < 8; ++i) {
-            const Vector low = load(sums, v + i);
-            const Vector high = reduction(load(sums, vectors + v + i) + (low >> 52));
+            const Vector low = load(sums + (v + i) * stride, 0);
+            const Vector high = reduction(load(sums + (v + i) * stride, 1) + (low >> 52));
             x[i] = reduction.canonical((low & prime.mask) + multiply_by(high, carry, prime));
         }
         transpose(x);

@@ -62,6 +62,17 @@ def test_transforms(ptx: Any, cpu: Any, form: Any) -> None:
         np.testing.assert_array_equal(found, getattr(cpu, operation)(ring, *operands))
 
 
+def test_sums_by_bin(ptx: Any, cpu: Any, form: Any) -> None:
+    """Plaintexts in which many digits meet, and the largest elements."""
+    ring, window = form.ring, form.ring.degree // 8
+    elements = cpu.expand_uniform(ring, KEY, 0, 4).reshape(2, 2, *ring.element_shape)
+    elements[1] = np.array(ring.primes, np.uint64)[:, np.newaxis] - np.uint64(1)
+    digits = np.random.default_rng(1).integers(-1, window, (40, 13)).astype(np.int32)
+    digits[:20] = digits[0]
+    arguments = ring, elements, digits, window, 1, np.array([0, 3, 13], np.int64)
+    np.testing.assert_array_equal(ptx.ring_bin_sums(*arguments), cpu.ring_bin_sums(*arguments))
+
+
 @pytest.mark.parametrize("value_count", [pytest.param(1, marks=pytest.mark.long), 77, None])
 def test_a_masked_sum(ptx: Any, cpu: Any, form: Any, value_count: int | None) -> None:
     """From values to bytes, added twice, written and opened: each step as on the CPU. None: more than one chunk."""

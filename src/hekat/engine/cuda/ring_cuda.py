@@ -9,6 +9,7 @@ import numpy as np
 
 from hekat.array_module import on_host
 from hekat.engine.cpu import CpuEngine
+from hekat.engine.cuda.bin_passes import bin_passes
 from hekat.engine.cuda.device import MOST_THREADS, DeviceArray, check_owned, run_threads
 from hekat.engine.cuda.device_memory import DeviceMemory
 from hekat.engine.cuda.ring_tables import RingTables
@@ -41,6 +42,8 @@ GROUP = 8
 SAMPLING_BYTES = 8 + 4 * MOST_THREADS
 TILE = 1024
 WORD_BYTES = 8
+# Of sums by bin at a time: 256 MiB.
+MOST_PLAINTEXT_WORDS = 1 << 25
 
 
 class CudaRing(RingElements, DeviceMemory):
@@ -139,7 +142,49 @@ class CudaRing(RingElements, DeviceMemory):
         window_count: int,
         starts: StartArray,
     ) -> RingArray:
-        return self._host.ring_bin_sums(ring, elements, digits, window, window_count, starts)
+        """The transforms of some plaintexts at a time, a block each; then their products, a thread for each slot."""
+        group_rows, element_words = ring.degree // window, len(ring.primes) * ring.degree
+        components = elements.shape[1]
+        out = self._device.empty((len(starts) - 1, window_count, *elements.shape[1:]), np.uint64)
+        held, held_digits = self._device.upload(elements), self._device.upload(digits)
+        for part in bin_passes(starts.tolist(), group_rows, window_count, MOST_PLAINTEXT_WORDS // element_words):
+            plaintexts = self._device.empty((part.plaintext_count, *ring.element_shape), np.uint64)
+            if part.plaintext_count:
+                self._run_rows(
+                    "ring_bins/transform_plaintexts",
+                    ring,
+                    part.plaintext_count,
+                    WORD_BYTES * ring.degree,
+                    plaintexts,
+                    held_digits,
+                    *digits.shape,
+                    part.first_row,
+                    part.end_row,
+                    part.first_group,
+                    part.group_count,
+                    part.first_window,
+                    window.bit_length() - 1,
+                )
+            words = part.window_count * components * element_words
+            first_word = (part.segment * window_count + part.first_window) * components * element_words
+            run_threads(
+                self._device,
+                "ring_bins/add_products",
+                words,
+                out,
+                first_word,
+                words,
+                int(part.adds),
+                plaintexts,
+                held,
+                components,
+                part.first_group,
+                part.group_count,
+                self._ring_tables.find(ring),
+                ring.degree,
+                len(ring.primes),
+            )
+        return self._device.download(out)
 
     # --- blocks of values ------------------------------------------------------------------------------
 

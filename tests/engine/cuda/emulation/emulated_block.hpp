@@ -31,6 +31,7 @@ inline u32 block_threads() { return emulated_block.threads; }
 inline u64* shared_words() { return emulated_block.shared; }
 inline u32 agree_on(const u32* word) { return *word; }
 inline void or_into(u32* word, u32 bits) { *word |= bits; }
+inline void add_into(u64* word, u64 addend) { *word += addend; }
 inline u64 high_product(u64 a, u64 b) {
     __extension__ typedef unsigned __int128 Wide;
     return static_cast<u64>(static_cast<Wide>(a) * b >> 64);

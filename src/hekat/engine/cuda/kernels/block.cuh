@@ -42,6 +42,9 @@ HEKAT_DEVICE u32 agree_on(const u32* word) {
 // *word |= bits; threads of one phase may do so at once.
 HEKAT_DEVICE void or_into(u32* word, u32 bits) { atomicOr(word, bits); }
 
+// *word += addend mod 2^64; threads of one phase may do so at once.
+HEKAT_DEVICE void add_into(u64* word, u64 addend) { atomicAdd(word, addend); }
+
 // floor(a b / 2^64).
 HEKAT_DEVICE u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
 
