@@ -17,10 +17,10 @@ from typing import Any
 import gmpy2
 import numpy as np
 
-from engine_bins import measure_bin_sums
 from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
+from lattice.bin_sums import measure_bin_sums
 from measuring.comparison import REPEATS, Call, beside_peers
 from measuring.hardware_limit import Ring, Work, any_modulus, squared_modulus
 from measuring.peers import batch_inverses

@@ -8,7 +8,7 @@
 using namespace hekat;
 
 // The rows from first_row to end_row - 1 of `column_count` columns of row_count digits, and the windows from
-// first_window on: a group has degree / 2^window_bits rows, run 0 those of group first_group.
+// first_window on: a group has degree / 2^window_bits rows, run 0 the rows of group first_group.
 struct Runs {
     const i32* digits;
     u64 column_count;
