@@ -74,6 +74,15 @@ def test_histogram(keys, encrypted, options):
     assert np.array_equal(opened(found, keys), expected)
 
 
+@pytest.mark.parametrize("values", [[[1, 2, 3], [4, 5, 6]], [[True, False, True]], [[0.5, 1.5]], [[]], 3])
+def test_histogram_of_nested_lists(keys, values):
+    weights = np.arange(1, np.size(values) + 1).reshape(np.shape(values))
+    found, edges = np.histogram(values, bins=2, range=(0, 6), weights=hekat.array(weights, key=keys.public))
+    expected, expected_edges = np.histogram(np.array(values, np.float64), bins=2, range=(0, 6), weights=weights)
+    assert np.array_equal(edges, expected_edges)
+    assert np.array_equal(opened(found, keys), expected)
+
+
 def test_floats_keep_their_scale(keys):
     values = np.arange(12) / 8
     x = hekat.array(values, key=keys.public, bound=2)
@@ -135,6 +144,7 @@ REFUSED = {
     "bins by a rule": (lambda x: np.histogram(np.arange(12), "auto", weights=x[:, 0, 0]), "bins refused"),
     "falling edges": (lambda x: np.histogram(np.arange(12), [2, 1], weights=x[:, 0, 0]), "bins refused"),
     "NaN": (lambda x: np.histogram(np.full(12, np.nan), weights=x[:, 0, 0]), "not finite"),
+    "integers beyond int64": (lambda x: np.histogram([1 << 70] * 12, 2, weights=x[:, 0, 0]), "at most 64 bits"),
     "weights of another shape": (lambda x: np.histogram(np.arange(5), weights=x[:, 0, 0]), "weights do not fit"),
 }
 

@@ -84,9 +84,7 @@ def histogram(
         raise InputError("encrypted values have no public bin", cure="np.histogram(plain, weights=encrypted) adds them")
     if density:
         raise InputError("a density divides by a secret sum", cure="decrypt the sums, then divide")
-    values = read_plain(a, allow_bool=True).numbers
-    if values.dtype == object:
-        raise InputError("integers beyond 64 bits have no bins", cure="scale them down first")
+    values = _numbers(a)
     if values.shape != weights.shape:
         raise InputError("weights do not fit", expected=f"shape {values.shape}", got=f"shape {weights.shape}")
     try:
@@ -99,6 +97,22 @@ def histogram(
     flat: EncryptedValues = reshape(weights, (-1,))
     _check_axis(flat, 0)
     return _sum_rows(flat, inside, places[inside], len(edges) - 1, 0), edges
+
+
+def _numbers(values: Any) -> npt.NDArray[Any]:
+    """Plain numbers that NumPy can compare. Raises InputError for integers beyond int64."""
+    numbers = read_plain(values, allow_bool=True).numbers
+    if numbers.dtype != object:
+        return numbers
+    try:
+        return numbers.astype(np.int64)
+    except OverflowError:
+        raise InputError(
+            "a value has no bin",
+            expected="integers of at most 64 bits",
+            got="a larger one",
+            cure="scale them down first",
+        ) from None
 
 
 def reduceat(x: Array, indices: Any, axis: int = 0) -> Array:
