@@ -32,6 +32,8 @@ def paillier_settings(hosts: int = 1, task: str = "binary", **changes: Any) -> A
         ("regression", (0, 4), {}),
         ("regression", (2, 2), {"training": {"gradient_bits": 30}}),
         ("multiclass", (1, 3, 2), {}),
+        ("binary", (2, 3, 2), {"hide_partition": True}),
+        ("multiclass", (2, 2), {"hide_partition": True, "training": {"max_iter": 2, "gradient_bits": 16}}),
     ],
 )
 def test_trees_are_the_plain_ones(task: str, columns: tuple[int, ...], changes: dict[str, Any]) -> None:
