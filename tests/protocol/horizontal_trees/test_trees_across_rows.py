@@ -89,3 +89,20 @@ def test_rows_by_category_and_missing_values_of_all_parties_are_counted_in_the_b
     for column, (bins, counts) in enumerate(zip(state.bins, state.counts, strict=True)):
         assert np.array_equal(np.bincount(bins.digits(pooled[:, column]), minlength=bins.bin_count), counts)
     assert state.bins[3].edges.tolist() == [0.5], "a column of 0 and 1 by the job has its bins before any sum"
+
+
+@pytest.mark.sealed
+def test_the_ledger_of_a_party_says_what_each_sum_told() -> None:
+    run = Rehearsal(make_settings(protection="lattice"), make_tables(5))
+    run.run()
+    ledger = run.sessions["b"].ledger
+    assert ledger is not None
+    lines = [line for line in ledger.data.decode().splitlines() if "of all parties" in line or "losses" in line]
+    for step, what in (
+        ("start/cells", "the rows of all parties in "),
+        ("start/labels", "rows of all parties by class"),
+        ("tree-1/level-0", "gradients, hessians, rows of all parties in "),
+        ("tree-2/leaves", " leaves; the losses of the model before"),
+        ("final/loss", "the losses of the final model"),
+    ):
+        assert any(step in line and what in line for line in lines), step

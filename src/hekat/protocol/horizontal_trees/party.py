@@ -71,8 +71,13 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalTreesS
     with needs_everybody():
         _tell_ready(channel, settings, announce(table, settings, run.local.resume_from))
         aggregation, digest_key = join_sums(channel, settings.sums, run.for_sums(settings))
+
+    def note(step: str, what: str) -> None:
+        channel.ledger.note(step, what, "disclosed")
+
+    local = replace(run.local, digest_key=digest_key, note=note)
     try:
-        return train(aggregation, table, settings, replace(run.local, digest_key=digest_key), party=channel.party)
+        return train(aggregation, table, settings, local, party=channel.party)
     finally:
         aggregation.close()
 

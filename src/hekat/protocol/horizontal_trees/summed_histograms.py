@@ -71,13 +71,17 @@ class SummedHistograms:
         digest_key: bytes,
         stopwatch: Stopwatch,
         sum_leaf_rows: Callable[[str, Sequence[NodeId], Sequence[IntArray]], FloatArray],
+        note: Callable[[str, str], None] = lambda step, what: None,
     ) -> None:
-        """`training_rows`, ascending: the rows of this party that the iteration uses; `columns`: which ones it uses."""
+        """`training_rows`, ascending: the rows of this party that the iteration uses; `columns`: which ones it uses.
+
+        `note` is told what each sum tells.
+        """
         self._aggregation, self._rows, self._levels = aggregation, rows, levels
         self._rows_of = {NodeId(tree, ROOT): training_rows for tree in range(levels.tree_count)}
         self._columns = np.flatnonzero(columns)
         self._iteration, self._weight_max, self._digest_key = iteration, weight_max, digest_key
-        self._stopwatch, self._sum_leaf_rows = stopwatch, sum_leaf_rows
+        self._stopwatch, self._sum_leaf_rows, self._note = stopwatch, sum_leaf_rows, note
         self._level_size = 1 << (training.gradient_bits - 1)
         self._depth = 0
         self.party_count = 0
@@ -111,6 +115,8 @@ class SummedHistograms:
         else:
             sums[2][chosen] = summed["hessians"] + self._level_size * summed["rows"]
         self._check(step, sums, most)
+        summed_parts, bins = ", ".join(sorted(parts)), int(chosen.sum())
+        self._note(step, f"{summed_parts} of all parties in {bins} bins (nodes: {len(nodes)})")
         self._remember(asked, sums[0])
         self._untold = step, digest_arrays(self._digest_key, step.encode(), [sums])
         self._depth += 1

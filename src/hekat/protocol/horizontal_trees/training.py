@@ -81,8 +81,8 @@ class IterationRecord:
 class LocalRun:
     """What training needs besides settings and rows; the callbacks never see another party's values.
 
-    `resume_from` goes on after the iterations that it holds. `on_compared` gets the parties with which the final model
-    could not be compared.
+    `note` is told, by step, what each sum tells. `resume_from` goes on after the iterations that it holds.
+    `on_compared` gets the parties with which the final model could not be compared.
     """
 
     stopwatch: Stopwatch
@@ -91,6 +91,7 @@ class LocalRun:
     resume_from: TreesState | None = None
     on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
     digest_key: bytes = field(default=b"", repr=False)
+    note: Callable[[str, str], None] = lambda step, what: None
 
 
 def train(
@@ -196,6 +197,7 @@ class _Trainer:
             weight_max=settings.weight_max,
             indicators=table.indicator_places,
             digest_key=self._run.digest_key,
+            note=self._run.note,
         )
         start = self._agree_on_start(table, agreed)
         reach = self._agree_on_reach(table, start)
@@ -206,6 +208,7 @@ class _Trainer:
         assert table.labels is not None
         counters = label_counters(table.labels, settings.class_count, settings.weight_max)
         sums = sum_counters(self._aggregation, LABELS_STEP, counters, value_bits=COUNTER_BITS)
+        self._run.note(LABELS_STEP, "rows of all parties by class" if settings.classes else "the sum of all labels")
         totals = label_sums(sums, settings.class_count, agreed.row_count, LABELS_STEP)
         return self._objective.start_scores(totals, agreed.row_count)
 
@@ -219,6 +222,7 @@ class _Trainer:
         most = np.full(start.size, 2.0**31)
         counters = reach_counters(gradients, most, FIRST_BOUNDS)
         sums = sum_counters(self._aggregation, RESIDUALS_STEP, counters, value_bits=FLAG_BITS)
+        self._run.note(RESIDUALS_STEP, f"how many parties have their largest gradient in each of {FIRST_BOUNDS} ranges")
         return read_reach(sums, most, FIRST_BOUNDS)
 
     def play_iterations(self) -> None:
@@ -242,6 +246,7 @@ class _Trainer:
             if self._objective.has_constant_hessian:
                 counters += reach_counters(derivatives[0], state.reach, LATER_BOUNDS)
             sums.update(sum_counters(self._aggregation, step, counters, value_bits=COUNTER_BITS))
+            run.note(step, f"gradients, rows of all parties in {len(leaves)} leaves; the losses of the model before")
             return read_leaves(sums, leaves, largest)
 
         source = SummedHistograms(
@@ -256,6 +261,7 @@ class _Trainer:
             digest_key=run.digest_key,
             stopwatch=run.stopwatch,
             sum_leaf_rows=sum_leaf_rows,
+            note=run.note,
         )
         trees = tuple(grow_trees(source, settings.training, settings.tree_count))
         self._finish_iteration(iteration, trees, sums, source.party_count)
@@ -294,6 +300,7 @@ class _Trainer:
         """Sum the losses of the final model, once."""
         if not self.state.measured:
             self._learn_losses(sum_counters(self._aggregation, FINAL_STEP, self._losses(), value_bits=COUNTER_BITS))
+            self._run.note(FINAL_STEP, "the losses of the final model")
             self.state.measured = True
             self._run.save(self.state)
 

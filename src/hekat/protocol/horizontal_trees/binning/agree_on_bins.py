@@ -10,7 +10,7 @@ Columns that are 0 or 1 by the job need no sums: their two bins are known, and o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,10 +62,13 @@ def agree_on_bins(
     weight_max: int,
     indicators: Collection[int] = (),
     digest_key: bytes = b"",
+    note: Callable[[str, str], None] = lambda step, what: None,
 ) -> AgreedBins:
     """Bins over the rows of all parties, from this party's `features`, float64 (rows, columns); NaN is missing.
 
-    `indicators` are the columns that hold 0 or 1 in every row. Raises ProtocolError where counts do not fit together.
+    `indicators` are the columns that hold 0 or 1 in every row. `note` is told what each sum tells.
+
+    Raises ProtocolError where counts do not fit together.
     """
     row_count, column_count = features.shape
     counted = [column for column in range(column_count) if column not in set(indicators)]
@@ -83,8 +86,14 @@ def agree_on_bins(
     summed = sum_integers(aggregation, FIRST_STEP, tensors, maximum=weight_max, weight_max=weight_max).tensors
     rows = int(summed["rows"][0])
     _check_first(summed, rows)
+    note(
+        FIRST_STEP,
+        f"the rows of all parties in {summed['cells'].size} cells of {len(counted)} columns, in all, "
+        f"without a value, and with 1 in {len(ones)} columns of 0 and 1",
+    )
     cells = {column: Cells(first.starts, counts) for column, counts in zip(counted, summed["cells"], strict=True)}
-    _cut_cells(aggregation, keys, cells, rows, max_bins=max_bins, weight_max=weight_max, digest_key=digest_key)
+    cutting = _Cutting(aggregation, max_bins, weight_max, digest_key, note)
+    cutting.cut_cells(keys, cells, rows)
     found: dict[int, tuple[ColumnBins, IntArray]] = {}
     for column, missing_rows in zip(counted, summed["missing"].tolist(), strict=True):
         edges = edges_of(cells[column], max_bins)
@@ -106,38 +115,42 @@ def _check_first(summed: dict[str, IntArray], rows: int) -> None:
         refuse_counts(FIRST_STEP)
 
 
-def _cut_cells(
-    aggregation: Aggregation,
-    keys: dict[int, IntArray],
-    cells: dict[int, Cells],
-    rows: int,
-    *,
-    max_bins: int,
-    weight_max: int,
-    digest_key: bytes,
-) -> None:
-    """Cut cells with many rows in `cells`, CUTS times at most, and tell the aggregator when that ends."""
-    refinements = _refine_all(cells, rows, max_bins)
-    aggregation.finish_round(FIRST_STEP, _digest(digest_key, cells.values()), not refinements)
-    for number in range(1, CUTS + 1):
-        if not refinements:
-            return
-        step = cut_step(number)
-        own = {str(c): count_refinement(keys[c], cells[c], one) for c, one in refinements.items()}
-        summed = sum_integers(aggregation, step, own, maximum=weight_max, weight_max=weight_max).tensors
-        for column, one in refinements.items():
-            cells[column] = cut(cells[column], one, summed[str(column)], step)
-        refinements = _refine_all(cells, rows, max_bins) if number < CUTS else {}
-        aggregation.finish_round(step, _digest(digest_key, cells.values()), not refinements)
+@dataclass(frozen=True)
+class _Cutting:
+    """How cells are cut and counted again, together with the other parties."""
 
+    aggregation: Aggregation
+    max_bins: int
+    weight_max: int
+    digest_key: bytes
+    note: Callable[[str, str], None]
 
-def _refine_all(cells: dict[int, Cells], rows: int, max_bins: int) -> dict[int, Refinement]:
-    found = {column: refine(one, rows, max_bins) for column, one in cells.items()}
-    return {column: one for column, one in found.items() if one is not None}
+    def cut_cells(self, keys: dict[int, IntArray], cells: dict[int, Cells], rows: int) -> None:
+        """Cut the cells that hold many rows, CUTS times at most, and tell the aggregator when that ends."""
+        refinements = self._refine(cells, rows)
+        self._tell(FIRST_STEP, cells, is_last=not refinements)
+        for number in range(1, CUTS + 1):
+            if not refinements:
+                return
+            step = cut_step(number)
+            own = {str(c): count_refinement(keys[c], cells[c], one) for c, one in refinements.items()}
+            summed = sum_integers(
+                self.aggregation, step, own, maximum=self.weight_max, weight_max=self.weight_max
+            ).tensors
+            count = sum(part.size for part in summed.values())
+            self.note(step, f"the rows of all parties in {count} smaller cells of {len(own)} columns")
+            for column, one in refinements.items():
+                cells[column] = cut(cells[column], one, summed[str(column)], step)
+            refinements = self._refine(cells, rows) if number < CUTS else {}
+            self._tell(step, cells, is_last=not refinements)
 
+    def _refine(self, cells: dict[int, Cells], rows: int) -> dict[int, Refinement]:
+        found = {column: refine(one, rows, self.max_bins) for column, one in cells.items()}
+        return {column: one for column, one in found.items() if one is not None}
 
-def _digest(key: bytes, cells: Iterable[Cells]) -> bytes:
-    return digest_arrays(key, b"cells", (part for one in cells for part in (one.starts, one.counts)))
+    def _tell(self, step: str, cells: dict[int, Cells], *, is_last: bool) -> None:
+        parts = (part for one in cells.values() for part in (one.starts, one.counts))
+        self.aggregation.finish_round(step, digest_arrays(self.digest_key, b"cells", parts), is_last)
 
 
 def most_cells(column_count: int, max_bins: int) -> int:
