@@ -84,10 +84,12 @@ def check_elements(ring: Ring, a: RingArray, what: str = "ring elements") -> Sha
             expected=f"an array of uint64, shape (..., {row_shape[0]}, {row_shape[1]})",
             got=describe(a),
         )
-    below = a < np.array(ring.primes, np.uint64)[:, np.newaxis]
-    if not below.all():
+    primes = np.array(ring.primes, np.uint64)
+    # Each row's greatest, because comparing all residues takes many times as long.
+    if not (a.max(axis=-1, initial=0) < primes).all():
+        first = int(np.argmin(a < primes[:, np.newaxis]))
         raise InputError(
-            f"residue at index {index_text(int(np.argmin(below)), a.shape)} of {what} is not below its prime",
+            f"residue at index {index_text(first, a.shape)} of {what} is not below its prime",
             expected="canonical residues, each below the prime of its row",
             got="a larger one",
         )
