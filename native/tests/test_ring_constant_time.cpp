@@ -79,6 +79,11 @@ std::vector<Result> work_through(const Ring& ring, const MaskedBlocks& blocks, S
     keep("difference", z);
     ring.multiply(pool, z.data(), a, b, 1);
     keep("product", z);
+    Limbs both = room_for(2 * kDegree);
+    auto* const both_small = reinterpret_cast<std::int8_t*>(both.data());
+    kernels.sample_cbd(both_small, 2 * kDegree, secret_key.stream(Key::kCbd, 2));
+    ring.add_zeros(pool, z.data(), in.a.data(), both_small, transformed.data(), 1, 1);
+    keep("sum with an encryption of zero", z);
 
     std::vector<std::int32_t> values(value_count);
     std::memcpy(values.data(), in.values.data(), value_count * sizeof(values[0]));

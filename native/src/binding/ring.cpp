@@ -25,6 +25,8 @@ using ring::Ring;
 using ElementInput = nb::ndarray<const Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using ElementOutput = nb::ndarray<Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using GroupInput = nb::ndarray<const Limb, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using GroupOutput = nb::ndarray<Limb, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using PairInput = nb::ndarray<const std::int8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using BinOutput = nb::ndarray<Limb, nb::ndim<5>, nb::c_contig, nb::device::cpu>;
 using DigitInput = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ByteInput = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -107,6 +109,22 @@ void combine(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const
     const Ring::Elements left = operand(ring, a, count);
     const Ring::Elements right = operand(ring, b, count);
     without_gil([&] { (ring.*operation)(pool, out.data(), left, right, count); });
+}
+
+void add_zeros(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const GroupInput& elements,
+               const PairInput& small, const ElementInput& pair) {
+    const std::size_t count = out.shape(0);
+    const std::size_t depth = out.shape(1);
+    for (std::size_t axis = 0; axis < 4; ++axis) {
+        require(out.shape(axis) == elements.shape(axis), "elements have the wrong shape");
+    }
+    require(out.shape(2) == ring.primes().size() && out.shape(3) == ring.degree(),
+            "elements have the wrong shape");
+    require(small.shape(0) == count && small.shape(1) == 2 && small.shape(2) == ring.degree(),
+            "small numbers have the wrong shape");
+    require_elements(ring, pair, depth);
+    without_gil(
+        [&] { ring.add_zeros(pool, out.data(), elements.data(), small.data(), pair.data(), depth, count); });
 }
 
 bool lie_between(const std::int32_t* digits, std::size_t count, std::int64_t limit) {
@@ -234,6 +252,8 @@ void bind_ring(nb::module_& module) {
     bind_combine<&Ring::add>(bound, "add");
     bind_combine<&Ring::subtract>(bound, "sub");
     bind_combine<&Ring::multiply>(bound, "mul");
+    bound.def("add_zeros", add_zeros, nb::arg("pool"), nb::arg("out").noconvert(),
+              nb::arg("elements").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
     nb::class_<BinSums>(module, "BinSums")
         .def(nb::init<const Ring&>(), nb::arg("ring"), nb::keep_alive<1, 2>())
         .def("sum", sum_bins, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("elements").noconvert(),

@@ -95,6 +95,44 @@ void Ring::multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size
     combine(pool, *this, kernels_.multiply, z, x, y, count);
 }
 
+namespace {
+
+void take_residues(Limb* z, const std::int8_t* small, std::size_t count, Limb p) {
+    for (std::size_t n = 0; n < count; ++n) {
+        const auto value = static_cast<std::int64_t>(small[n]);
+        z[n] = static_cast<Limb>(value) + (p & static_cast<Limb>(value >> 63));
+    }
+}
+
+}  // namespace
+
+void Ring::add_zeros(ThreadPool& pool, Limb* z, const Limb* x, const std::int8_t* small, const Limb* pair,
+                     std::size_t depth, std::size_t count) const {
+    const double item_ns = coefficient_ns_ * static_cast<double>(degree() * (depth + 1));
+    pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {
+        SecretBuffer v(degree());
+        SecretBuffer e(degree());
+        for (std::size_t i = begin; i < end; ++i) {
+            ThreadPool::checkpoint();
+            for (std::size_t number = 0; number < primes_.size(); ++number) {
+                const Prime& prime = primes_[number];
+                take_residues(v.data(), small + 2 * i * degree(), degree(), prime.value);
+                take_residues(e.data(), small + (2 * i + 1) * degree(), degree(), prime.value);
+                kernels_.transform(v.data(), prime);
+                for (std::size_t d = 0; d < depth; ++d) {
+                    const std::size_t at = (i * depth + d) * element_words() + number * degree();
+                    Limb* const row = z + at;
+                    kernels_.multiply(row, v.data(), pair + d * element_words() + number * degree(), degree(),
+                                      prime);
+                    kernels_.add(row, row, x + at, degree(), prime);
+                    kernels_.invert_transform(row, prime);
+                    if (d == 0) kernels_.add(row, row, e.data(), degree(), prime);
+                }
+            }
+        }
+    });
+}
+
 void write_key_stream(ThreadPool& pool, CpuPath path, std::uint8_t* out, const Stream& stream,
                       std::uint32_t counter, std::size_t byte_count) {
     const Kernels& kernels = kernels_of(path);

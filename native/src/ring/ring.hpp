@@ -61,6 +61,11 @@ class Ring {
     void subtract(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
     void multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
 
+    // z (count times `depth` elements), not transformed, from x, which is, and `pair` (depth transformed
+    // elements): x[i][d] + v_i pair[d], and e_i for d = 0; small holds v_i and e_i, two rows of N for each i.
+    void add_zeros(ThreadPool& pool, Limb* z, const Limb* x, const std::int8_t* small, const Limb* pair,
+                   std::size_t depth, std::size_t count) const;
+
   private:
     std::vector<Prime> primes_;
     CpuPath path_;

@@ -51,10 +51,15 @@ def unmask(written, count=7, public_key=KEY, secret=SECRET, first_chunk=0):
 
 GROUPS = np.ones((2, 1, 1, 1024), np.uint64)
 DIGITS = np.zeros((3, 5), np.int32)
+SMALL, PUBLIC_PAIR = np.zeros((2, 2, 1024), np.int8), np.ones((1, 1, 1024), np.uint64)
 
 
 def sum_bins(elements=GROUPS, digits=DIGITS, window=256, window_count=2, starts=(0, 5), dtype=np.int64):
     return lambda e: e.ring_bin_sums(RING, elements, digits, window, window_count, np.array(starts, dtype))
+
+
+def add_zeros(elements=GROUPS, small=SMALL, pair=PUBLIC_PAIR):
+    return lambda e: e.ring_add_zeros(RING, elements, small, pair)
 
 
 def read_only():
@@ -115,6 +120,13 @@ CASES = {
     "bins_starts_descend": (sum_bins(starts=(0, 4, 3, 5)), "starts of segments refused"),
     "bins_starts_negative": (sum_bins(starts=(-1, 5)), "starts of segments refused"),
     "bins_starts_beyond": (sum_bins(starts=(0, 6)), "starts of segments refused"),
+    "zeros_flat": (add_zeros(elements(2, 1)), "elements do not fit their public pair"),
+    "zeros_depth": (add_zeros(pair=elements(3, 1)), "elements do not fit their public pair"),
+    "zeros_residue": (add_zeros(GROUPS * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "zeros_pair_residue": (add_zeros(pair=PUBLIC_PAIR + np.uint64(12289)), "of a public pair is not below its prime"),
+    "zeros_small_dtype": (add_zeros(small=SMALL.astype(np.int64)), "wrong size or type of small numbers"),
+    "zeros_small_count": (add_zeros(small=SMALL[:1]), r"expected int8, shape \(2, 2, 1024\)"),
+    "zeros_small_list": (add_zeros(small=[0]), "small numbers.*got list"),
     "mask_public_key": (mask(public_key=bytes(16)), "public key refused; expected 32 bytes; got 16"),
     "mask_error_key": (mask(error_key=bytes(16)), "error key refused"),
     "mask_secret_batch": (mask(secret=elements(2, 1)), "one secret"),

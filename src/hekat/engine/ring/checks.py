@@ -20,6 +20,7 @@ from hekat.engine.ring.interface import (
     DigitArray,
     LevelArray,
     RingArray,
+    SmallArray,
     StartArray,
 )
 from hekat.engine.ring.parameters import DEGREES, MaskFormat, Ring
@@ -145,6 +146,20 @@ def _check_digits(digits: DigitArray, limit: int) -> None:
             expected=f"-1 to {limit - 1}, the last digit of the last window",
             got="others",
         )
+
+
+def check_add_zeros(ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> None:
+    """Raise InputError unless the arguments of `ring_add_zeros` fit each other."""
+    shape, depth = check_elements(ring, elements), check_elements(ring, pair, "a public pair")
+    if len(shape) != 2 or depth != shape[1:]:
+        raise InputError(
+            "elements do not fit their public pair",
+            expected="shapes (count, D) and (D,) before primes and coefficients",
+            got=f"{shape} and {depth}",
+        )
+    expected = (shape[0], 2, ring.degree)
+    if not isinstance(small, np.ndarray) or small.dtype != np.int8 or small.shape != expected:
+        raise InputError("wrong size or type of small numbers", expected=f"int8, shape {expected}", got=describe(small))
 
 
 def check_mask_values(

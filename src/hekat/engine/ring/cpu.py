@@ -101,6 +101,12 @@ class CpuRing(RingElements):
         _native_bins(ring, self._path).sum(self._pool, out, elements, digits, window, starts)
         return out
 
+    def _add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """Each element in one thread's cache, from its small numbers to its coefficients."""
+        out = np.empty(elements.shape, np.uint64)
+        _native_ring(ring, self._path).add_zeros(self._pool, out, elements, small, np.ascontiguousarray(pair))
+        return out
+
     # --- blocks of values ------------------------------------------------------------------------------
 
     def mask_values(

@@ -7,13 +7,13 @@ from math import prod
 import numpy as np
 
 from hekat.engine.checks import Shape
-from hekat.engine.ring.checks import check_bin_sums, check_elements, check_operands
-from hekat.engine.ring.interface import DigitArray, RingArray, StartArray
+from hekat.engine.ring.checks import check_add_zeros, check_bin_sums, check_elements, check_operands
+from hekat.engine.ring.interface import DigitArray, RingArray, SmallArray, StartArray
 from hekat.engine.ring.parameters import Ring
 
 
 class RingElements:
-    """`ring_ntt` to `ring_bin_sums` of an engine that supplies the work: the methods that raise NotImplementedError."""
+    """`ring_ntt` to `ring_add_zeros` of an engine that supplies the work: what raises NotImplementedError."""
 
     def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
         """Values at the odd powers of psi, in bit-reversed order."""
@@ -65,6 +65,23 @@ class RingElements:
     ) -> RingArray:
         """`ring_bin_sums` of checked, contiguous arrays that leave neither rows nor results out."""
         raise NotImplementedError
+
+    def ring_add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """Elements plus encryptions of zero, as coefficients."""
+        check_add_zeros(ring, elements, small, pair)
+        if not prod(elements.shape):
+            return np.empty(elements.shape, np.uint64)
+        return self._add_zeros(ring, np.ascontiguousarray(elements), np.ascontiguousarray(small), pair)
+
+    def _add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """`ring_add_zeros` of checked arrays that leave nothing out, by the single operations."""
+        signed = small.astype(np.int64)[:, :, np.newaxis, :]
+        # The sign spread over the word picks the prime or nothing.
+        residues = (signed + ((signed >> 63) & np.array(ring.primes, np.int64)[:, np.newaxis])).view(np.uint64)
+        products = self.ring_mul(ring, self.ring_ntt(ring, residues[:, :1]), pair)
+        coefficients = self.ring_intt(ring, self.ring_add(ring, elements, products))
+        coefficients[:, 0] = self.ring_add(ring, coefficients[:, 0], residues[:, 1])
+        return coefficients
 
     def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
         """The operation `name` on every one of the elements (count, primes, N), count at least 1."""

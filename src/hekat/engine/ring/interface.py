@@ -106,6 +106,15 @@ class RingEngine(Protocol):
         """
         ...
 
+    def ring_add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """Elements plus an encryption of zero each, as coefficients, shape as `elements` (count, D, primes, N).
+
+        `elements` and `pair` (D, primes, N) are transformed; `small` (count, 2, N), int8, has v and e of each. The
+        result is out[i, d] = ring_intt(elements[i, d] + ring_ntt(v_i) * pair[d]), and e_i added to it for d = 0. Raises
+        InputError for other shapes, dtypes or residues.
+        """
+        ...
+
     def mask_values(
         self,
         form: MaskFormat,

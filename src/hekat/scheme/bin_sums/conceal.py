@@ -21,7 +21,7 @@ from hekat.scheme.bin_sums.answers import Answers, answer_shapes
 from hekat.scheme.bin_sums.keys import SEED_BYTES, PublicKey
 from hekat.scheme.bin_sums.layout import SumLayout
 from hekat.scheme.bin_sums.sums import BinSums
-from hekat.scheme.ring_elements import constants, residues_of_small
+from hekat.scheme.ring_elements import constants
 
 # Answers at a time: what is at work of them then fits a core's cache.
 ANSWERS_AT_ONCE: Final = 16
@@ -53,18 +53,10 @@ def randomise(
     ring = layout.parameters.ring
     # Both halves share v. c0 takes no error: what floods it does more.
     small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, 2 * len(sums), ring.degree)
-    v, e2 = (residues_of_small(ring, part) for part in small.reshape(2, len(sums), ring.degree))
-    v = engine.ring_ntt(ring, v)
-
-    def hidden(part: RingArray, half: RingArray) -> RingArray:
-        return engine.ring_intt(ring, engine.ring_add(ring, part, engine.ring_mul(ring, v, half)))
-
-    # One by one: products with a single element copy nothing.
-    c1 = engine.ring_add(ring, hidden(sums[:, 0], key.a), e2)
-    window = np.empty((len(sums), layout.window, layout.components, len(ring.primes)), np.uint64)
-    for c in range(layout.components):
-        window[:, :, c] = hidden(sums[:, 1 + c], key.b[c])[..., : layout.window].swapaxes(1, 2)
-    return c1, window[np.arange(layout.window) < used[:, np.newaxis]]
+    pair = np.concatenate((key.a[np.newaxis], key.b[: layout.components]))
+    hidden = engine.ring_add_zeros(ring, sums, small.reshape(len(sums), 2, ring.degree), pair)
+    window = hidden[:, 1:, :, : layout.window].transpose(0, 3, 1, 2)
+    return hidden[:, 0], window[np.arange(layout.window) < used[:, np.newaxis]]
 
 
 def flood(numbers: RingArray, layout: SumLayout, engine: Engine) -> RingArray:
