@@ -25,6 +25,7 @@ file. `hekat init` writes one with every key.
 _TITLES = {
     "horizontal": ("Same columns, other rows", '`protocol = "horizontal"`.'),
     "vertical_linear": ("Other columns of the same people", '`protocol = "vertical_linear"`.'),
+    "vertical_trees": ("Boosted trees on other columns of the same people", '`protocol = "vertical_trees"`.'),
     "psi": ("Which ids are common", '`protocol = "psi"`.'),
     "averaging": (
         "Updates of an app that an engine runs",

@@ -19,6 +19,7 @@ from hekat.job.psi.job_file import load_intersection_job
 from hekat.job.section import Section
 from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
+from hekat.job.vertical_trees.job_file import load_trees_job
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
 
 REQUIRED = "required"
@@ -56,7 +57,7 @@ class Key:
 
 
 def recorded_keys() -> dict[str, dict[str, Key]]:
-    """By file (horizontal, vertical_linear, psi, averaging, site) and place, in the order of reading."""
+    """By file, such as vertical_trees or site, and by place, in the order of reading."""
     with tempfile.TemporaryDirectory() as folder:
         found = {name: _record(Path(folder) / f"{name}.toml", *file) for name, file in _files().items()}
     policy = SitePolicy()
@@ -164,6 +165,11 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
             + f"{columns}{keys['vertical_linear']}",
             load_vertical_job,
         ),
+        "vertical_trees": (
+            head.format(protocol="vertical_trees")
+            + f'{guest}classes = ["no", "yes"]\n[protection]\nkind = "paillier"\n{columns}{keys["vertical_trees"]}',
+            load_trees_job,
+        ),
         "averaging": (
             head.format(protocol="averaging")
             + f'parties = ["north", "south", "east"]\nrounds = 2\n{keys["averaging"]}',
@@ -192,6 +198,7 @@ _SOURCES = {
 _ROLES = {
     "horizontal": ("north", "south", "east", "hub"),
     "vertical_linear": ("north", "south", "judge"),
+    "vertical_trees": ("north", "south"),
     "psi": ("north", "south"),
     "averaging": ("north", "south", "east", "aggregator"),
 }

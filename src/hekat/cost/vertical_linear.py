@@ -8,7 +8,7 @@ not depend on the values in the rows. Matching rows, making Paillier keys and pr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ import numpy as np
 from hekat.channel import Channel, PartyKey
 from hekat.cost.calibrate import make_passing_key
 from hekat.cost.horizontal import RUN_ID
+from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
 from hekat.data import Table, is_dense
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
 from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.protocol.in_process import make_sessions, play_in_process
-from hekat.protocol.role_session import RoleSession
 from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.batches import batch_count
@@ -39,58 +39,19 @@ _DIGEST = bytes(32)
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Of one role: sealed bytes that it sends, and seconds that it works."""
+class VerticalCost(ColumnsCost):
+    """The cost of a regression's epochs, of `batch_count` batches each."""
 
-    sent_bytes: float = 0.0
-    seconds: float = 0.0
-
-    def plus(self, other: Cost, times: float = 1.0) -> Cost:
-        return Cost(self.sent_bytes + times * other.sent_bytes, self.seconds + times * other.seconds)
-
-    def beyond(self, other: Cost) -> Cost:
-        """What this one adds to a smaller one."""
-        return Cost(self.sent_bytes - other.sent_bytes, max(0.0, self.seconds - other.seconds))
-
-
-@dataclass(frozen=True)
-class RoleEstimate:
-    """`first`: opening the session and the first epoch; `later`: each epoch after it."""
-
-    role: str
-    first: Cost
-    later: Cost
-
-    def total(self, epochs: int) -> Cost:
-        return self.first.plus(self.later, epochs - 1)
-
-
-@dataclass(frozen=True)
-class VerticalCost:
-    """Costs if all `row_count` rows of the smallest table are common and no rule ends training early. Roles take turns
-    on one machine: their seconds add up."""
-
-    row_count: int
-    batch_count: int
-    epochs: int
-    roles: tuple[RoleEstimate, ...]
-
-    @property
-    def total(self) -> Cost:
-        found = Cost()
-        for role in self.roles:
-            found = found.plus(role.total(self.epochs))
-        return found
+    word: str = "epoch"
+    batch_count: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """Plain tables and numbers."""
-        return {
-            "rows": self.row_count,
-            "batches": self.batch_count,
-            "epochs": self.epochs,
-            "roles": [{**asdict(role), "total": asdict(role.total(self.epochs))} for role in self.roles],
-            "total": asdict(self.total),
-        }
+        return {**super().to_json(), "batches": self.batch_count}
+
+    def say_steps(self) -> str:
+        """How many batches and epochs there are, for a reader."""
+        return f"{self.batch_count} batches, {super().say_steps()}"
 
 
 def cost_of_vertical_job(inputs: VerticalInputs) -> VerticalCost:
@@ -121,7 +82,7 @@ def cost_of_vertical_job(inputs: VerticalInputs) -> VerticalCost:
         return _scale(small, two[role][part], batches, scale).plus(large.beyond(small), further)
 
     roles = tuple(RoleEstimate(role, reckon(role, 0), reckon(role, 1)) for role in settings.everyone)
-    return VerticalCost(row_count, batches, settings.training.epochs, roles)
+    return VerticalCost(row_count, settings.training.epochs, roles, batch_count=batches)
 
 
 def _check_room(inputs: VerticalInputs, row_count: int) -> None:
@@ -179,17 +140,7 @@ def _rehearse(
         return session.play(channel, lambda recorded: run_role(recorded, tables.get(name), settings, run))
 
     play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=inputs.job.timeout_s)
-    return {name: _costs_of_epochs(sessions[name], worked[name]) for name in settings.everyone}
-
-
-def _costs_of_epochs(session: RoleSession, worked: Mapping[int, float]) -> tuple[Cost, Cost]:
-    """`worked` are the seconds at the end of each epoch."""
-    second = sum(one.sent_bytes for (_, step), one in session.traffic.items() if step.startswith("epoch-2"))
-    first_s = worked.get(1, 0.0)
-    return (
-        Cost(session.sent_bytes - second, first_s),
-        Cost(second, max(0.0, worked.get(2, first_s) - first_s)),
-    )
+    return {name: costs_of_two_steps(sessions[name], worked[name], "epoch-2") for name in settings.everyone}
 
 
 def _rehearsed_settings(settings: VerticalLinearSettings, batch_rows: int) -> VerticalLinearSettings:

@@ -10,7 +10,9 @@ from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
 from hekat.job.load_any_job import AnyJob
 from hekat.job.psi.job_file import IntersectionJob
+from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.secure_sum.masked.opening.committee import (
@@ -36,6 +38,8 @@ def terms_of(job: AnyJob) -> list[Term]:
         terms = [*_of_horizontal(job.settings), *_of_horizontal_job(job)]
     elif isinstance(job, VerticalJob):
         terms = [*_of_vertical(job.settings), *_of_vertical_job(job)]
+    elif isinstance(job, TreesJob):
+        terms = list(_of_trees_job(job))
     elif isinstance(job, AveragingJob):
         terms = list(_of_averaging(job))
     else:
@@ -48,6 +52,8 @@ def _protocol_of(job: AnyJob) -> str:
         return "psi: which ids are common, nothing is trained"
     if isinstance(job, VerticalJob):
         return "vertical_linear: other columns of the same people"
+    if isinstance(job, TreesJob):
+        return "vertical_trees: boosted trees, other columns of the same people"
     if isinstance(job, AveragingJob):
         return "averaging: updates of a training app that an engine runs"
     return "horizontal: other rows, the same columns"
@@ -161,12 +167,10 @@ def _opening_of(settings: SumSettings) -> str:
 
 def _of_vertical(settings: VerticalLinearSettings) -> Iterator[Term]:
     training = settings.training
-    yield "guest, who has the labels", settings.guest
-    yield "hosts", ", ".join(settings.hosts)
+    yield from _of_guest_and_hosts(settings.guest, settings.hosts)
     if settings.arbiter is not None:
         yield "arbiter", f"{settings.arbiter}: opens masked gradients"
-    bits = f", keys of {settings.key_bits} bits" if settings.protection == "paillier" else ""
-    yield "protection", f"{settings.protection.upper() if settings.protection == 'none' else settings.protection}{bits}"
+    yield "protection", _protection_with_key(settings.protection, settings.key_bits)
     yield (
         "form",
         "shared_weights: weights stay in shares"
@@ -183,17 +187,57 @@ def _of_vertical(settings: VerticalLinearSettings) -> Iterator[Term]:
 
 
 def _of_vertical_job(job: VerticalJob) -> Iterator[Term]:
-    yield "rows matched by", job.intersection_kind
-    yield "learn scores", ", ".join(job.prediction.receivers)
+    yield from _of_matching(job, job.prediction.receivers)
     if job.settings.calibration_rows:
         guest, count = job.settings.guest, job.settings.calibration_rows
         again = ", at most twice" if job.settings.score_openings > 1 else ""
         why = "to fit probabilities to its labels" + (" and to re-weight rows" if job.settings.reweights else "")
         yield "learn scores of training rows", f"{guest}, of up to {count}{again}, {why}"
-    if job.compare_centralised:
-        yield "compared, in one process", "the joined rows of all parties"
+    yield from _of_joined_rows(job)
     if job.check_exactness:
         yield "exactness", "gradients of all parties are compared in one process"
+
+
+def _of_trees_job(job: TreesJob) -> Iterator[Term]:
+    settings, training = job.settings, job.settings.training
+    yield from _of_guest_and_hosts(settings.guest, settings.hosts)
+    yield "protection", _protection_with_key(settings.protection, settings.key_bits)
+    yield (
+        "trains",
+        f"trees ({settings.task}), up to {training.max_iter:,} iterations of depth {training.max_depth}, "
+        f"{training.max_bins} bins",
+    )
+    yield "least rows of a node's sum", f"{training.min_samples_leaf:,}, in both children of a split"
+    yield (
+        "rows of a node",
+        "hidden from hosts, which cannot hold the guest to that" if settings.hide_partition else "seen by every host",
+    )
+    if settings.label_party_first_trees:
+        yield "first iterations", f"{settings.label_party_first_trees:,} by columns of {settings.guest} alone"
+    waived = settings.bin_leak_accepted
+    yield "bin-leak rule", "holds" if waived is None else f"WAIVED: {waived}"
+    yield from _of_matching(job, job.prediction.receivers)
+    yield from _of_joined_rows(job)
+
+
+def _of_guest_and_hosts(guest: str, hosts: tuple[str, ...]) -> Iterator[Term]:
+    yield "guest, who has the labels", guest
+    yield "hosts", ", ".join(hosts)
+
+
+def _protection_with_key(protection: str, key_bits: int) -> str:
+    bits = f", keys of {key_bits} bits" if protection == "paillier" else ""
+    return f"{protection.upper() if protection == 'none' else protection}{bits}"
+
+
+def _of_matching(job: ColumnsJob, receivers: tuple[str, ...]) -> Iterator[Term]:
+    yield "rows matched by", job.intersection_kind
+    yield "learn scores", ", ".join(receivers)
+
+
+def _of_joined_rows(job: ColumnsJob) -> Iterator[Term]:
+    if job.compare_centralised:
+        yield "compared, in one process", "the joined rows of all parties"
 
 
 def _of_intersection(settings: IntersectionSettings) -> Iterator[Term]:

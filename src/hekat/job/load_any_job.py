@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from hekat.errors import JobError
@@ -13,18 +13,22 @@ from hekat.job.job_head import read_head
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
+from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
 
-AnyJob = Job | VerticalJob | IntersectionJob | AveragingJob
+AnyJob = Job | VerticalJob | TreesJob | IntersectionJob | AveragingJob
+
+_LOADERS: Mapping[str, Callable[[Path], AnyJob]] = {
+    "horizontal": load_job,
+    "vertical_linear": load_vertical_job,
+    "vertical_trees": load_trees_job,
+    "psi": load_intersection_job,
+    "averaging": load_averaging_job,
+}
 
 
 def load_any_job(path: Path) -> AnyJob:
     """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
-    protocol = read_head(path).protocol
-    if protocol == "horizontal":
-        return load_job(path)
-    if protocol == "averaging":
-        return load_averaging_job(path)
-    return load_vertical_job(path) if protocol == "vertical_linear" else load_intersection_job(path)
+    return _LOADERS[read_head(path).protocol](path)
 
 
 def roles_of(job: AnyJob) -> tuple[str, ...]:

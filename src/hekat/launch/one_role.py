@@ -30,6 +30,9 @@ from hekat.run.vertical.resume import load_stopped_part
 from hekat.run.vertical_linear.epochs import EPOCHS
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
 from hekat.run.vertical_linear.role_run import run_vertical_role
+from hekat.run.vertical_trees.iterations import ITERATIONS
+from hekat.run.vertical_trees.load_inputs import load_trees_inputs
+from hekat.run.vertical_trees.role_run import run_trees_role
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
         return LoadedRole(
             role, vertical.job, vertical.site, keys, lambda place: run_vertical_role(vertical, place, stopped)
         )
+    if protocol == "vertical_trees":
+        return _load_trees(files, role)
     if files.resume is not None:
         raise InputError(
             "a set intersection has nothing to resume",
@@ -103,6 +108,14 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
     keys = find_own_keys(ids.job, role, ids.party_keys, files.keys)
     check_role_may_run(ids.site, ids.job, role)
     return LoadedRole(role, ids.job, ids.site, keys, lambda place: run_intersection_role(ids, place))
+
+
+def _load_trees(files: RoleFiles, role: str) -> LoadedRole:
+    inputs = load_trees_inputs(files.job, files.site, role=role)
+    keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)
+    check_role_may_run(inputs.site, inputs.job, role)
+    stopped = None if files.resume is None else load_stopped_part(ITERATIONS, files.resume, inputs.job, role)
+    return LoadedRole(role, inputs.job, inputs.site, keys, lambda place: run_trees_role(inputs, place, stopped))
 
 
 def _load_horizontal(files: RoleFiles, role: str, dropouts: Mapping[str, int]) -> LoadedRole:

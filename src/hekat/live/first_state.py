@@ -8,6 +8,7 @@ from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
 from hekat.job.load_any_job import AnyJob, roles_of
 from hekat.job.psi.job_file import IntersectionJob
+from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.live.state import LiveState, Participant, Played, RunHead
 from hekat.model.model import Model
 
@@ -27,6 +28,8 @@ def first_state(
         protocol, protection, central = "horizontal", job.settings.protection, job.settings.aggregator
     elif isinstance(job, AveragingJob):
         protocol, protection, central = "averaging", job.settings.protection, job.settings.aggregator
+    elif isinstance(job, TreesJob):
+        protocol, protection, central = "vertical_trees", job.settings.protection, None
     else:
         protocol, protection, central = "vertical_linear", job.settings.protection, job.settings.arbiter
     roles = tuple(roles_of(job))

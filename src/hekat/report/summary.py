@@ -12,6 +12,7 @@ from hekat.report import shape
 from hekat.report.horizontal.summary import check_horizontal_summary
 from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.vertical_linear.summary import VERTICAL_SUMMARY
+from hekat.report.vertical_trees.summary import TREES_SUMMARY
 from hekat.state import cure_of_parent
 from hekat.summary.summary_format import SUMMARY_FILE, SUMMARY_FORMAT
 
@@ -22,6 +23,7 @@ Summary = dict[str, Any]
 _SHAPES: Mapping[str, shape.Check] = {
     "horizontal": check_horizontal_summary,
     "vertical_linear": VERTICAL_SUMMARY,
+    "vertical_trees": TREES_SUMMARY,
     "psi": PSI_SUMMARY,
 }
 

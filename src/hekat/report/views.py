@@ -10,9 +10,15 @@ from hekat.report.psi.view import PSI_VIEW
 from hekat.report.summary import protocol_of
 from hekat.report.table import Table
 from hekat.report.vertical_linear.view import VERTICAL_VIEW
+from hekat.report.vertical_trees.view import TREES_VIEW
 from hekat.report.view import Facts, Finding, View
 
-_VIEWS: Mapping[str, View] = {"horizontal": HORIZONTAL_VIEW, "vertical_linear": VERTICAL_VIEW, "psi": PSI_VIEW}
+_VIEWS: Mapping[str, View] = {
+    "horizontal": HORIZONTAL_VIEW,
+    "vertical_linear": VERTICAL_VIEW,
+    "vertical_trees": TREES_VIEW,
+    "psi": PSI_VIEW,
+}
 
 
 def view_of(summary: Facts) -> View:

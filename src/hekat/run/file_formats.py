@@ -6,8 +6,18 @@ from hekat.job.job_head import JOB_FORMAT
 from hekat.job.site_file import SITE_FORMAT
 from hekat.run.horizontal.trained_model import MODEL_FORMAT
 from hekat.run.vertical_linear.part_file import PART_FORMAT
+from hekat.run.vertical_trees.part_file import TREES_FORMAT
 from hekat.state import CHECKPOINT_FORMAT
 from hekat.summary.result_file import RESULT_FORMAT
 from hekat.summary.summary_format import SUMMARY_FORMAT
 
-FORMATS = (JOB_FORMAT, SITE_FORMAT, CHECKPOINT_FORMAT, MODEL_FORMAT, PART_FORMAT, RESULT_FORMAT, SUMMARY_FORMAT)
+FORMATS = (
+    JOB_FORMAT,
+    SITE_FORMAT,
+    CHECKPOINT_FORMAT,
+    MODEL_FORMAT,
+    PART_FORMAT,
+    TREES_FORMAT,
+    RESULT_FORMAT,
+    SUMMARY_FORMAT,
+)

@@ -9,7 +9,7 @@ PROGRAM = """
 import sys
 import numpy as np
 import hekat.cli.main
-import hekat.cli.predict.vertical_linear
+import hekat.cli.predict.with_parts
 from hekat.model.metrics import evaluate_probabilities
 assert "auc" in evaluate_probabilities(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 0]))
 unused = {

@@ -37,7 +37,7 @@ def test_bytes_are_those_of_the_run(form, kind, batch_rows, firms, key_files, pa
     firms.write_job(sections + ("" if form == "shared_weights" else firms.WAIVER), **named)
     inputs = firms.load_inputs()
     found = cost_of_vertical_job(inputs)
-    assert (found.row_count, found.batch_count, found.epochs) == (120, 3 if batch_rows else 1, 3)
+    assert (found.row_count, found.batch_count, found.steps) == (120, 3 if batch_rows else 1, 3)
     run = run_vertical_job(inputs, firms.folder / "runs").summary
     told = {role.role: role.total(3) for role in found.roles}
     assert set(told) == set(run["bytes"]["by_role"])

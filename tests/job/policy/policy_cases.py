@@ -48,6 +48,17 @@ def arbitrated(*sections: str, protection: str = 'kind = "paillier"') -> str:
     return vertical('arbiter = "hub"', *sections, protection=protection)
 
 
+def trees(*sections: str, protection: str = "") -> str:
+    """Boosted trees of three iterations on other columns."""
+    return _job(
+        "vertical_trees",
+        'guest = "north"\nhosts = ["east"]\ndata = "visits"\nclasses = ["no", "yes"]',
+        *sections,
+        "[training]\nmax_iter = 3",
+        f"[protection]\n{protection}",
+    )
+
+
 def intersection(lines: str = "") -> str:
     """Two parties that compare ids."""
     return _job("psi", 'guest = "north"\nhosts = ["east"]\ndata = "visits"', f"[intersection]\n{lines}")
@@ -78,6 +89,7 @@ PSI, APP = 'protocols = ["psi"]', 'protocols = ["averaging"]'
 RSA = 'kind = "rsa_blind"\nkey_bits = 3072'
 PLAIN = 'protections = ["lattice", "none"]'
 LABEL_LEAK = '[label_leak]\naccepted = "hosts may learn labels"'
+BIN_LEAK = '[bin_leak]\naccepted = "the guest may learn bins of hosts"'
 COLUMN_LEAK = '[column_leak]\naccepted = "the guest may learn columns of hosts"'
 
 CASES: Mapping[str, Case] = {
@@ -138,6 +150,21 @@ CASES: Mapping[str, Case] = {
     "vertical_forms: shares": Case(vertical(), 'vertical_forms = ["arbiter"]', 'vertical_forms = ["shared_weights"]'),
     "label_leak_waiver": Case(arbitrated(LABEL_LEAK), "column_leak_waiver = true", "label_leak_waiver = true"),
     "column_leak_waiver": Case(arbitrated(COLUMN_LEAK), "label_leak_waiver = true", "column_leak_waiver = true"),
+    "bin_leak_waiver": Case(trees(BIN_LEAK), "column_leak_waiver = true", "bin_leak_waiver = true"),
+    "hide_partition": Case(
+        trees(protection="hide_partition = true"), "bin_leak_waiver = true", "hide_partition = true"
+    ),
+    "joined_rows: trees": Case(
+        trees('test_data = "visits"', "[compare]\ncentralised = true"), "bin_leak_waiver = true", "joined_rows = true"
+    ),
+    "protocols: trees": Case(trees(), PSI, 'protocols = ["vertical_trees"]'),
+    "protections: trees": Case(trees(), 'protections = ["paillier"]', 'protections = ["lattice"]'),
+    "protections: trees in the clear": Case(trees(protection='kind = "none"'), "", PLAIN),
+    "models: trees": Case(trees(), 'models = ["logistic"]', 'models = ["trees"]'),
+    "min_key_bits: trees": Case(
+        trees(protection='kind = "paillier"\nkey_bits = 2048'), "min_key_bits = 2049", "min_key_bits = 2048"
+    ),
+    "max_rounds: iterations": Case(trees(), "max_rounds = 2", "max_rounds = 3"),
     "joined_rows": Case(
         vertical('test_data = "visits"', "[compare]\ncentralised = true"),
         "exactness_check = true",

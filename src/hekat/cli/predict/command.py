@@ -88,9 +88,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     # Imported here, one of the two: the other would take a quarter of all imports.
     if holds_parts(options.model):
-        from hekat.cli.predict.vertical_linear import predict_vertical
+        from hekat.cli.predict.with_parts import predict_with_parts
 
-        return predict_vertical(options)
+        return predict_with_parts(options)
     from hekat.cli.predict.horizontal import predict_horizontal
 
     return predict_horizontal(options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hekat.cost.horizontal import HorizontalCost, ProtectionCost, RoleCost
-from hekat.cost.vertical_linear import VerticalCost
+from hekat.cost.rehearsed_steps import ColumnsCost
 from hekat.report import Table
 from hekat.report.number_text import format_byte_count, format_count, format_seconds
 
@@ -22,15 +22,15 @@ def cost_tables(found: HorizontalCost, *, verbose: bool) -> list[Table]:
     return [*tables, _comparison(found)]
 
 
-def vertical_cost_table(found: VerticalCost) -> Table:
-    """What each role of a vertical job sends and works in its first epoch, in each later one, and in all."""
+def columns_cost_table(found: ColumnsCost) -> Table:
+    """What each role of a job on columns sends and works in its first step, in each later one, and in all."""
     rows = [
         (
             role.role,
             *(format_byte_count(round(cost.sent_bytes)) for cost in (role.first, role.later)),
             *(format_seconds(cost.seconds) for cost in (role.first, role.later)),
-            format_byte_count(round(role.total(found.epochs).sent_bytes)),
-            format_seconds(role.total(found.epochs).seconds),
+            format_byte_count(round(role.total(found.steps).sent_bytes)),
+            format_seconds(role.total(found.steps).seconds),
         )
         for role in found.roles
     ]
@@ -38,10 +38,18 @@ def vertical_cost_table(found: VerticalCost) -> Table:
     rows.append(("all", "", "", "", "", format_byte_count(round(total.sent_bytes)), format_seconds(total.seconds)))
     return Table(
         "Training, by role",
-        ("role", "sends first", "later epoch", "works first", "later epoch", "sends in all", "works in all"),
+        (
+            "role",
+            "sends first",
+            f"later {found.word}",
+            "works first",
+            f"later {found.word}",
+            "sends in all",
+            "works in all",
+        ),
         tuple(rows),
-        f"{found.batch_count} batches, {found.epochs:,} epochs at most, if all rows of the smallest table are common; "
-        "the first epoch with what comes before it. Rehearsed just now on random rows; matching rows, making keys "
+        f"{found.say_steps()}, if all rows of the smallest table are common; the first {found.word} with what comes "
+        "before it. Rehearsed just now on random rows; matching rows, making keys "
         "and predicting, such as for rows held out or that probabilities are fitted to, apart.",
     )
 

@@ -26,11 +26,13 @@ from hekat.launch.passphrase_file import read_passphrase_file
 from hekat.launch.psi.processes import run_intersection_in_processes
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.processes import run_vertical_in_processes
+from hekat.launch.vertical_trees.run import run_trees_in_processes
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.progress import Progress
 from hekat.run.psi.load_inputs import IntersectionInputs, load_intersection_inputs
 from hekat.run.vertical.checkpoint_files import has_checkpoints
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
+from hekat.run.vertical_trees.load_inputs import TreesInputs, load_trees_inputs
 
 
 def run_processes(options: argparse.Namespace) -> int:
@@ -83,6 +85,11 @@ def _load_vertical(options: argparse.Namespace) -> VerticalInputs:
     return load_vertical_inputs(options.job, options.site, lambda: _read_passphrase(options, "a role's"))
 
 
+def _load_trees(options: argparse.Namespace) -> TreesInputs:
+    refuse_options(options, "vertical_trees", "lose", "passphrase_file")
+    return load_trees_inputs(options.job, options.site)
+
+
 def _load_psi(options: argparse.Namespace) -> IntersectionInputs:
     refuse_options(options, "psi", "lose", "passphrase_file")
     return load_intersection_inputs(options.job, options.site)
@@ -99,6 +106,10 @@ def _play_vertical(
     inputs: VerticalInputs, options: argparse.Namespace, files: JobFiles, progress: Progress
 ) -> RunResult:
     return run_vertical_in_processes(inputs, files, options.runs, progress)
+
+
+def _play_trees(inputs: TreesInputs, options: argparse.Namespace, files: JobFiles, progress: Progress) -> RunResult:
+    return run_trees_in_processes(inputs, files, options.runs, progress)
 
 
 def _play_psi(
@@ -124,5 +135,6 @@ _Play = Callable[[Any, argparse.Namespace, JobFiles, Progress], RunResult]
 _RUNNERS: Mapping[str, tuple[_Load, _Play, Callable[[Path], bool]]] = {
     "horizontal": (_load_horizontal, _play_horizontal, has_checkpoint),
     "vertical_linear": (_load_vertical, _play_vertical, has_checkpoints),
+    "vertical_trees": (_load_trees, _play_trees, has_checkpoints),
     "psi": (_load_psi, _play_psi, lambda folder: False),
 }

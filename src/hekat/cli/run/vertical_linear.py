@@ -11,7 +11,7 @@ from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
-from hekat.cli.run.cost_tables import vertical_cost_table
+from hekat.cli.run.cost_tables import columns_cost_table
 from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.live import displayed
 from hekat.cli.run.table_notes import show_notes
@@ -113,7 +113,7 @@ def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)
-    show_tables(console, [checked, vertical_cost_table(estimate)])
+    show_tables(console, [checked, columns_cost_table(estimate)])
     show_notes(console, inputs.tables)
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0

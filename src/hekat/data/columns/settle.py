@@ -34,7 +34,8 @@ def settle_fills(table: Table, specs: ColumnSpecs) -> tuple[Table, ColumnSpecs]:
     if not (table.open_fills or table.settled):
         return table, specs
     position = {name: number for number, name in enumerate(table.feature_names)}
-    fills = np.zeros(len(table.feature_names))
+    # Columns without a rule keep the empty cells that they may have.
+    fills = np.full(len(table.feature_names), np.nan)
     settled = {spec.name: spec for spec in (*specs, *table.settled)}
     for one in table.open_fills:
         columns = [position[name] for name in one.names]
@@ -44,6 +45,7 @@ def settle_fills(table: Table, specs: ColumnSpecs) -> tuple[Table, ColumnSpecs]:
         spec = described.find(source)
         assert spec is not None  # it has a rule
         if one.rule == CATEGORY_FILL:
+            fills[columns] = 0.0
             fills[columns[int(chosen)]] = 1.0
             stated = {
                 key: spec.buckets[int(chosen)] for key in ("fill", "unknown") if getattr(spec, key) == CATEGORY_FILL

@@ -182,10 +182,18 @@ def policy_lines() -> list[str]:
         default(
             "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"
         ),
+        default(
+            "bin_leak_waiver", policy.bin_leak_waiver, "jobs of trees may waive what limits the guest's sums of bins"
+        ),
+        default("hide_partition", policy.hide_partition, "jobs of trees may hide from hosts which rows a node has"),
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
         default("single_ids", policy.single_ids, "a party of an intersection may ask about one person"),
         default("server_learns_model", policy.server_learns_model, "the server of another engine sees the mean model"),
-        example("max_rounds", 50, "rounds of a job, comparisons included, or epochs; unless said, no limit"),
+        example(
+            "max_rounds",
+            50,
+            "rounds of a job, comparisons included, epochs, or iterations of trees; unless said, no limit",
+        ),
         default("max_value_bits", policy.max_value_bits, "of a number in opened sums and gradients"),
         default("max_validation_bins", policy.max_validation_bins, "that scores of held-out rows are counted in"),
         default("min_category_rows", policy.min_category_rows, "rows of a text that others are shown as a category"),

@@ -13,6 +13,8 @@ from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.psi.site_check import intersection_checks
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.site_check import vertical_checks
+from hekat.job.vertical_trees.job_file import TreesJob
+from hekat.job.vertical_trees.site_check import trees_checks
 
 APPROVAL = "approval (hekat job approve)"
 
@@ -38,6 +40,8 @@ def _of_protocol(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[PolicyC
         return intersection_checks(site, job, here)
     if isinstance(job, AveragingJob):
         return averaging_checks(site, job, here)
+    if isinstance(job, TreesJob):
+        return trees_checks(site, job, here)
     return vertical_checks(site, job, here)
 
 

@@ -65,9 +65,9 @@ def _listed(some: str, anything: str, key: str) -> Callable[[SitePolicy], str]:
 
 _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     "protocols": lambda policy: (
-        "what may be done together with others: train on the same columns (horizontal), on "
-        "other columns of the same people (vertical_linear), find common ids (psi), average updates of an app that an "
-        "engine runs (averaging)"
+        "what may be done together with others: train on the same columns (horizontal), on other columns of the same "
+        "people a regression (vertical_linear) or trees (vertical_trees), find common ids (psi), average updates of an "
+        "app that an engine runs (averaging)"
     ),
     "protections": _protections,
     "openings": _openings,
@@ -86,6 +86,16 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "a job may let the guest learn columns of hosts",
         "the limit on what the guest learns of columns holds",
         "column_leak_waiver",
+    ),
+    "bin_leak_waiver": _either(
+        "sums of many trees may tell the guest in which bins the rows here lie",
+        "the limit on what sums of trees tell the guest of bins holds",
+        "bin_leak_waiver",
+    ),
+    "hide_partition": _either(
+        "a job of trees may hide the rows of its nodes, and the guest alone then sees to it that sums are not of few",
+        "this site sees which rows a node of a tree has, and sends no sum over few of them",
+        "hide_partition",
     ),
     "joined_rows": _either(
         "one process may put all parties' rows together", "rows of parties are never put together", "joined_rows"

@@ -31,9 +31,12 @@ class SitePolicy:
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
     hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
-    `joined_rows` lets this process put the parties' rows together for a comparison. `single_ids` lets a party of an
-    intersection ask about one person. `server_learns_model` lets the server of an engine see the mean model.
-    `max_rounds` bounds a horizontal job's rounds, comparisons included, and a vertical one's epochs (None: no limit),
+    `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
+    from hosts which rows a node has, so that they cannot hold sums to a least number of rows. `joined_rows` lets this
+    process put the parties' rows together for a comparison. `single_ids` lets a party of an intersection ask about one
+    person. `server_learns_model` lets the server of an engine see the mean model.
+    `max_rounds` bounds a horizontal job's rounds, comparisons included, a vertical regression's epochs, and the
+    iterations of trees (None: no limit),
     `max_value_bits` the bits of one number in sums of updates that are opened and in gradients that a party sees,
     `max_validation_bins` the counters of held-out rows' scores. `min_category_rows` is the fewest rows of this site's
     table by which a text is shown to all parties, where these find categories together.
@@ -55,6 +58,8 @@ class SitePolicy:
     vertical_forms: tuple[str, ...] = FORMS
     label_leak_waiver: bool = False
     column_leak_waiver: bool = False
+    bin_leak_waiver: bool = False
+    hide_partition: bool = False
     joined_rows: bool = False
     single_ids: bool = False
     server_learns_model: bool = False
@@ -98,6 +103,8 @@ def read_policy(section: Section) -> SitePolicy:
         vertical_forms=_read_names(section, "vertical_forms", FORMS, default.vertical_forms),
         label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
         column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
+        bin_leak_waiver=section.take("bin_leak_waiver", bool, default.bin_leak_waiver),
+        hide_partition=section.take("hide_partition", bool, default.hide_partition),
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
         single_ids=section.take("single_ids", bool, default.single_ids),
         server_learns_model=section.take("server_learns_model", bool, default.server_learns_model),

@@ -31,6 +31,8 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
         yield "policy.label_leak_waiver = true: a job may let hosts learn labels of single rows"
     if policy.column_leak_waiver:
         yield "policy.column_leak_waiver = true: a job may let the guest learn columns of hosts"
+    if policy.bin_leak_waiver:
+        yield "policy.bin_leak_waiver = true: sums of many trees may tell the guest the bins of rows here"
     if policy.single_ids:
         yield "policy.single_ids = true: a party may ask whether others know one person"
     if policy.server_learns_model:

@@ -22,6 +22,7 @@ ALONE = "#050505"
 PARTIES = "#060606"
 AGGREGATOR = "#070707"
 BOUND = "#080808"
+PAPER = "#090909"
 # For curves or parts that have no meaning of their own to share with another plot.
 SERIES = ("#0a0a0a", "#0b0b0b", "#0c0c0c", "#0d0d0d", "#0e0e0e", "#0f0f0f")
 _VARIABLES = {
@@ -33,6 +34,7 @@ _VARIABLES = {
     PARTIES: "parties",
     AGGREGATOR: "aggregator",
     BOUND: "bound",
+    PAPER: "page",
     **{colour: f"series-{number}" for number, colour in enumerate(SERIES, 1)},
 }
 

@@ -17,6 +17,7 @@ from hekat.report.brief import (
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import format_count, format_seconds
 from hekat.report.training_course import Course, converged_words, course_of, course_sentence, course_warning
+from hekat.report.vertical.trained_rows import trained_count
 from hekat.report.vertical_linear.findings import (
     exactness_sentences,
     is_encrypted,
@@ -27,7 +28,6 @@ from hekat.report.vertical_linear.findings import (
     verdict,
 )
 from hekat.report.vertical_linear.tables import learned_with_total
-from hekat.report.vertical_linear.trained_rows import trained_count
 
 _GRADIENTS = "guest and hosts see their own gradients"
 _ARBITER = " holds the key and sees masked gradients only"

@@ -20,8 +20,8 @@ from hekat.report.number_text import (
 )
 from hekat.report.table import metric_names
 from hekat.report.training_course import DIVERGED, has_diverged
+from hekat.report.vertical.trained_rows import trained_in_words
 from hekat.report.vertical_linear.tables import learned_with_total
-from hekat.report.vertical_linear.trained_rows import trained_in_words
 
 _BESIDE = {
     "centralised": "trained centrally on the joined rows",

@@ -7,21 +7,12 @@ from typing import Any, Final
 
 from hekat.report.page import svg
 from hekat.report.page.drawing import WIDTH_IN, Entry, draw_legend, draw_title, style_axes
-from hekat.report.page.role_bars import draw_role_bytes, draw_role_seconds
+from hekat.report.page.role_bars import draw_role_seconds
+from hekat.report.vertical.plots import PART_COLOURS
 from hekat.report.vertical_linear.findings import is_encrypted
 from hekat.report.vertical_linear.tables import PARTS
 
-_PART_COLOURS: Final = {
-    "intersection": svg.SERIES[4],
-    "keys": svg.SERIES[5],
-    "encrypt": svg.SERIES[0],
-    "products": svg.SERIES[1],
-    "decrypt": svg.SERIES[2],
-    "plain": svg.SERIES[3],
-    "others": svg.PLAIN,
-    "idle": svg.RULE,
-}
-_WAYS: Final = {"sent": "sent", "received": "received"}
+_PART_COLOURS: Final = {**PART_COLOURS, "products": svg.SERIES[1]}
 
 
 def plot_loss(summary: Mapping[str, Any]) -> str | None:
@@ -82,12 +73,3 @@ def plot_exactness(summary: Mapping[str, Any]) -> str | None:
 def plot_time(summary: Mapping[str, Any]) -> str | None:
     """Seconds of each role as a bar of parts, waiting among them."""
     return draw_role_seconds(summary["seconds_by_part"], PARTS, name="vertical-time", colours=_PART_COLOURS)
-
-
-def plot_bytes(summary: Mapping[str, Any]) -> str | None:
-    """Sealed bytes of each role."""
-    traffic = summary["bytes"]["by_role"]
-    roles = [party["name"] for party in summary["parties"] if party["name"] in traffic]
-    return draw_role_bytes(
-        {role: {way: traffic[role][way] for way in _WAYS} for role in roles}, _WAYS, name="vertical-bytes"
-    )

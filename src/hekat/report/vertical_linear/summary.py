@@ -8,6 +8,7 @@ from hekat.report import shape
 from hekat.report.convergence_shape import CONVERGENCE
 from hekat.report.party_views import PARTY_VIEW
 from hekat.report.summary_head import SUMMARY_HEAD, SUMMARY_HEAD_MORE
+from hekat.report.vertical.summary import BYTES, INTERSECTION, PARTY, SECONDS
 
 _SETTINGS = shape.record(
     {
@@ -25,15 +26,6 @@ _SETTINGS = shape.record(
         "column_leak_accepted": shape.nullable(shape.text),
     },
 )
-_PARTY = shape.record(
-    {
-        "name": shape.text,
-        "role": shape.one_of("guest", "host", "arbiter"),
-        "rows": shape.nullable(shape.count),
-        "columns": shape.nullable(shape.count),
-        "class_rows": shape.nullable(shape.map_of(shape.count)),
-    }
-)
 _RESULT = shape.record(
     {
         "name": shape.text,
@@ -49,14 +41,6 @@ _COMPARED = shape.record(
         "centralised_loss": shape.nullable(shape.number),
     }
 )
-_INTERSECTION = shape.record(
-    {
-        "kind": shape.one_of("ecdh", "rsa_blind", "aligned"),
-        "sizes": shape.map_of(shape.count),
-        "common": shape.count,
-        "seconds": shape.amount,
-    }
-)
 _EPOCH = shape.record(
     {
         "epoch": shape.count,
@@ -65,21 +49,6 @@ _EPOCH = shape.record(
         "seconds": shape.nullable(shape.amount),
     }
 )
-_BYTES = shape.record(
-    {
-        "by_role": shape.map_of(
-            shape.record(
-                {
-                    "sent": shape.count,
-                    "received": shape.count,
-                    "by_step": shape.map_of(shape.record({"sent": shape.count, "received": shape.count})),
-                }
-            )
-        ),
-        "ciphertext_bytes": shape.nullable(shape.count),
-    }
-)
-_SECONDS = shape.record(dict.fromkeys(("total", "intersection", "training", "prediction"), shape.amount))
 _LEARNED = shape.record(
     {"party": shape.text, "equations": shape.count, "rows": shape.count, "waived": shape.one_of(True, False)}
 )
@@ -89,20 +58,20 @@ VERTICAL_SUMMARY: Final = shape.record(
     {
         **SUMMARY_HEAD,
         "settings": _SETTINGS,
-        "parties": shape.list_of(_PARTY, least=1),
+        "parties": shape.list_of(PARTY, least=1),
         "task": shape.one_of("classification", "regression"),
         "test_rows": shape.nullable(shape.count),
         "results": shape.list_of(_RESULT),
         "compared": shape.nullable(_COMPARED),
-        "intersection": _INTERSECTION,
-        "test_intersection": shape.nullable(_INTERSECTION),
+        "intersection": INTERSECTION,
+        "test_intersection": shape.nullable(INTERSECTION),
         "prediction_receivers": shape.list_of(shape.text),
         "epochs": shape.list_of(_EPOCH),
         "stopped_early": shape.one_of(True, False),
-        "seconds": _SECONDS,
+        "seconds": SECONDS,
         "seconds_by_role": shape.map_of(shape.map_of(shape.amount)),
         "seconds_by_part": shape.map_of(shape.map_of(shape.amount)),
-        "bytes": _BYTES,
+        "bytes": BYTES,
         "learned": shape.list_of(_LEARNED),
         "seen": shape.list_of(PARTY_VIEW),
         "exactness": shape.list_of(_CHECK),

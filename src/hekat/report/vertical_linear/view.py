@@ -19,18 +19,11 @@ from hekat.report.page.parts import (
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
 from hekat.report.table import Table
 from hekat.report.training_course import has_diverged
+from hekat.report.vertical.plots import plot_bytes
+from hekat.report.vertical.tables import byte_table, party_table, result_table, step_table
 from hekat.report.vertical_linear import findings, plots
 from hekat.report.vertical_linear.brief import training_sentence, vertical_brief
-from hekat.report.vertical_linear.tables import (
-    byte_table,
-    epoch_table,
-    exactness_table,
-    learned_table,
-    party_table,
-    result_table,
-    step_table,
-    time_table,
-)
+from hekat.report.vertical_linear.tables import epoch_table, exactness_table, learned_table, time_table
 from hekat.report.view import Finding, View
 
 _SETTING_NAMES: Final = {
@@ -109,7 +102,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             figure_html(plots.plot_time(summary)),
             html_of_tables(time_table(summary), step_table(summary)),
         ),
-        section_html("Bytes", figure_html(plots.plot_bytes(summary)), html_of_tables(byte_table(summary))),
+        section_html("Bytes", figure_html(plot_bytes(summary)), html_of_tables(byte_table(summary))),
         section_html("What every party learned", html_of_tables(learned_table(summary), *seen_tables(summary))),
         settings_html(summary, _SETTING_NAMES),
         checks_html(summary),
@@ -169,7 +162,7 @@ VERTICAL_VIEW: Final = View(
         "loss": plots.plot_loss,
         "exactness": plots.plot_exactness,
         "time": plots.plot_time,
-        "bytes": plots.plot_bytes,
+        "bytes": plot_bytes,
     },
     shown_tables=("results", "parties", "time", "bytes", "learned"),
     shown_plots=("loss", "time", "bytes"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hekat.protocol.role_session import RoleSession
 
-_NUMBER = re.compile(r"(?:(?:epoch|batch|column|part)-\d+|(?<=/)\d+)/?")
+_NUMBER = re.compile(r"(?:(?:epoch|batch|column|part|tree|level|class)-\d+|(?<=/)\d+)/?")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,10 @@ def role_traffic_of(session: RoleSession) -> RoleTraffic:
 
 def kind_of_step(step: str) -> str:
     """A step without its numbers: "epoch-3/batch-2/gradient" is of the kind "gradient"; opening and ending is of the
-    kind "session"."""
+    kind "session", and of nothing but numbers of the last kind of number: "tree-3/level-2" of "level"."""
     if step.startswith("hekat/"):
         return "session"
-    return _NUMBER.sub("", step).strip("/") or step.split("/", 1)[0]
+    named = _NUMBER.sub("", step).strip("/")
+    if named or "/" not in step:
+        return named or step
+    return step.rsplit("/", 1)[1].rsplit("-", 1)[0]

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hekat.job.party_keys import caveats_on_keys
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.label_leak.equations import ROWS_PER_EQUATION
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
-from hekat.state.file_format import this_release
-from hekat.summary.test_rows import caveats_on_test_rows
+from hekat.summary.vertical.caveats import (
+    ROWS_JOINED,
+    caveats_on_matching,
+    caveats_on_measuring,
+    caveats_on_resuming,
+    caveats_on_tables,
+    caveats_on_trust,
+)
 from hekat.summary.vertical_linear.finished_run import FinishedVerticalRun
 
 
 def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: bool = False) -> list[str]:
     """The caveats of a finished run; `compares_centralised`: it was held against training on the joined rows."""
-    job, narrator = run.job, run.narrator
-    matches = () if narrator is None else narrator.matches
+    job, matches = run.job, run.matches
     caveats = [
-        "parties are trusted to follow the protocol; it protects what they send, not what they may make up",
-        *caveats_on_keys(job.party_keys),
+        *caveats_on_trust(job),
         *_who_learns_what(job, matches[0].common if matches else None),
-        *_of_matching(job),
-        *_of_tables(run),
+        *caveats_on_matching(job),
+        *caveats_on_tables(run),
     ]
     if run.checks:
         caveats.append("gradients of all parties were compared inside this process to check the stated bound")
     if compares_centralised:
-        caveats.append("the rows of all parties were put together inside this process, by the site's leave, to compare")
-    caveats += _of_resuming(run)
+        caveats.append(ROWS_JOINED)
+    caveats += caveats_on_resuming(run, "epoch")
     if matches and job.settings.calibration_rows:
         held_out = matches[1].common if job.hold_out and len(matches) > 1 else 0
         count = min(job.settings.calibration_rows, matches[0].common - held_out)
@@ -37,16 +40,7 @@ def list_vertical_caveats(run: FinishedVerticalRun, *, compares_centralised: boo
             f"the guest learned the scores of {count:,} training rows{again}, to fit probabilities to its labels "
             "(training.calibration_rows)"
         )
-    if job.hold_out and len(matches) > 1:
-        caveats.append(
-            f"{matches[1].common:,} of the {matches[0].common:,} common rows were held out: training did not see them, "
-            "and metrics are of these"
-        )
-    guest_table = None if run.guest is None else run.guest.table
-    if len(matches) > 1 and guest_table is not None and matches[1].common < (guest_table.test_rows or 0):
-        caveats.append("metrics are of those test rows that all parties have")
-    if len(matches) > 1 and guest_table is not None:
-        caveats += caveats_on_test_rows(matches[1].common, guest_table.test_rows_trained_on)
+    caveats += caveats_on_measuring(run)
     return caveats
 
 
@@ -92,28 +86,3 @@ def _who_learns_what(job: VerticalJob, row_count: int | None) -> Iterator[str]:
             "the loss is the second-order Taylor form of the logistic one: its weights differ from the weights of the "
             "exact one"
         )
-
-
-def _of_matching(job: VerticalJob) -> Iterator[str]:
-    if job.intersection is None:
-        yield "rows were taken to be of the same people in the same order at all parties: nothing was compared"
-        return
-    yield "every party learned which of its rows all parties have"
-    if len(job.settings.hosts) > 1:
-        yield f"{job.settings.guest} also learned which of its rows each single host has"
-
-
-def _of_tables(run: FinishedVerticalRun) -> Iterator[str]:
-    for name, found in run.results.items():
-        for note in () if found.table is None else found.table.notes:
-            yield f"{name}: {note}"
-
-
-def _of_resuming(run: FinishedVerticalRun) -> Iterator[str]:
-    resumed = None if run.narrator is None else run.narrator.resumed
-    if resumed is None:
-        return
-    yield f"the run goes on from epoch {resumed.epochs_done} of an earlier one; times and bytes are of this part alone"
-    others = [release for release in resumed.releases if release != this_release()]
-    if others:
-        yield f"an earlier part was trained by hekat {', '.join(others)}"

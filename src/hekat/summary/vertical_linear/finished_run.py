@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.protocol.vertical_linear.exactness_check import StepCheck
+from hekat.summary.vertical.finished_run import FinishedColumnsRun
 from hekat.summary.vertical_linear.role_result import VerticalResult
 from hekat.summary.vertical_linear.summary_shape import EpochFacts
 
 
-@dataclass(frozen=True)
-class FinishedVerticalRun:
-    """The results of a run's roles by name, of all of them or of those that are known here.
+class FinishedVerticalRun(FinishedColumnsRun[VerticalResult]):
+    """A regression that ended; `checks` are the exactness check's, empty where none was made."""
 
-    `seconds` are of the whole run; `checks` the exactness check's, empty where none was made.
-    """
-
-    job: VerticalJob
-    results: Mapping[str, VerticalResult]
-    seconds: float
-    checks: tuple[StepCheck, ...] = ()
-
-    @property
-    def guest(self) -> VerticalResult | None:
-        """The guest's result, None where it is not known here."""
-        return self.results.get(self.job.settings.guest)
-
-    @property
-    def narrator(self) -> VerticalResult | None:
-        """The role whose clock times the parts of the session: the guest, else the first host known here."""
-        return next((self.results[name] for name in self.job.settings.parties if name in self.results), None)
+    def __init__(
+        self,
+        job: VerticalJob,
+        results: Mapping[str, VerticalResult],
+        seconds: float,
+        checks: tuple[StepCheck, ...] = (),
+    ) -> None:
+        super().__init__(job, results, seconds)
+        self.job, self.checks = job, checks
 
     @property
     def epochs(self) -> list[EpochFacts]:

@@ -1,10 +1,11 @@
-"""`hekat predict` with the parts of a vertical model: all parties of this machine, and a file for each receiver."""
+"""`hekat predict` with the parts of a model on columns: all parties of this machine, and a file for each receiver."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,21 @@ from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.site_file import load_site
 from hekat.launch.vertical.predict import JointPredictions
-from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
-from hekat.report.summary import load_summary
+from hekat.report.summary import load_summary, protocol_of
 
 
-def predict_vertical(options: argparse.Namespace) -> int:
+def predict_with_parts(options: argparse.Namespace) -> int:
     """Predict for the rows that the site file calls `--source` at every party.
 
     Only receivers learn scores: those that the trained job named, unless `--receivers` names others.
     """
-    unused = ("data", "party", "id", "label", "ignore", "separator", "decimal")
-    refuse_options(options, "vertical_linear", *unused, command="hekat predict RUN --site FILE --source NAME")
+    unused: tuple[str, ...] = ("data", "party", "id", "label", "ignore", "separator", "decimal")
+    summary = load_summary(options.model)
+    protocol = protocol_of(summary)
+    if protocol == "vertical_trees":
+        unused = (*unused, "score_bits", "passphrase_file")
+    refuse_options(options, protocol, *unused, command="hekat predict RUN --site FILE --source NAME")
     if options.site is None:
         raise InputError(
             "a joint prediction needs every party's rows",
@@ -35,28 +39,45 @@ def predict_vertical(options: argparse.Namespace) -> int:
             got="no site file",
             cure="add --site",
         )
-    settings = load_summary(options.model)["settings"]
+    settings = summary["settings"]
     receivers = options.receivers or tuple(settings["receivers"])
-    score_bits = settings.get("score_bits", SCORE_BITS) if options.score_bits is None else options.score_bits
     out = _files_of(options.out, receivers)
     for path in out.values():
         check_is_free(path, force=options.force)
-    predictions = predict_jointly(
-        options.model,
-        load_site(options.site),
-        options.source,
-        receivers,
-        score_bits=score_bits,
-        ask_passphrase=lambda: read_passphrase(options.passphrase_file, "a party's"),
-    )
+    predict = _predict_trees if protocol == "vertical_trees" else _predict_regression
+    predictions = predict(options, settings, receivers)
     written = {}
     for party, found in predictions.by_receiver.items():
         place = out.get(party) or out.get("")
         if place is not None:
             write_new(place, found.to_csv(), force=options.force)
             written[party] = place
-    _show(options, predictions, written)
+    _show(options, protocol, predictions, written)
     return 0
+
+
+def _predict_regression(
+    options: argparse.Namespace, settings: Mapping[str, Any], receivers: tuple[str, ...]
+) -> JointPredictions:
+    from hekat.launch.vertical_linear.predict import predict_jointly
+
+    return predict_jointly(
+        options.model,
+        load_site(options.site),
+        options.source,
+        receivers,
+        score_bits=settings.get("score_bits", SCORE_BITS) if options.score_bits is None else options.score_bits,
+        ask_passphrase=lambda: read_passphrase(options.passphrase_file, "a party's"),
+    )
+
+
+def _predict_trees(
+    options: argparse.Namespace, settings: Mapping[str, Any], receivers: tuple[str, ...]
+) -> JointPredictions:
+    from hekat.launch.vertical_trees.predict import predict_trees_jointly
+
+    del settings
+    return predict_trees_jointly(options.model, load_site(options.site), options.source, receivers)
 
 
 def _files_of(out: Path | None, receivers: tuple[str, ...]) -> dict[str, Path]:
@@ -68,9 +89,9 @@ def _files_of(out: Path | None, receivers: tuple[str, ...]) -> dict[str, Path]:
     return {party: out.with_name(f"{out.stem}-{party}{out.suffix}") for party in receivers}
 
 
-def _show(options: argparse.Namespace, predictions: JointPredictions, written: dict[str, Path]) -> None:
+def _show(options: argparse.Namespace, protocol: str, predictions: JointPredictions, written: dict[str, Path]) -> None:
     told: dict[str, Any] = {
-        "protocol": "vertical_linear",
+        "protocol": protocol,
         "rows": predictions.sizes,
         "common": predictions.common,
         "folder": str(predictions.folder),

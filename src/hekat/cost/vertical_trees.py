@@ -1,0 +1,104 @@
+"""What the iterations of a job of trees across columns will cost: bytes and seconds by role, from a rehearsal.
+
+Two iterations are really trained on rows with shuffled columns, in this process, with the job's settings and roles,
+under keys that are thrown away. Random labels grow full trees. A table of many rows is rehearsed with two numbers of
+rows that both fill the deepest trees, and the rest is reckoned with by rows. Matching and predicting are not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hekat.channel import Channel, PartyKey
+from hekat.cost.horizontal import RUN_ID
+from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
+from hekat.data import Table
+from hekat.engine.tenancy import declare_tenancy
+from hekat.job.vertical_trees.job_file import PROTOCOL
+from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.vertical_trees.party_run import TreeRecord, TreesRun
+from hekat.protocol.vertical_trees.roles import run_role
+from hekat.protocol.vertical_trees.settings import BIN_LEAK_ACCEPTED, VerticalTreesSettings
+from hekat.run.vertical_trees.load_inputs import TreesInputs
+
+REHEARSED_ROWS = (4096, 8192)
+_DIGEST = bytes(32)
+_REHEARSED = 2
+RoleCosts = dict[str, tuple[Cost, Cost]]
+
+
+def cost_of_trees_job(inputs: TreesInputs) -> ColumnsCost:
+    """Rehearse the job's training and reckon what all of it takes; nothing is written or sent."""
+    settings = inputs.job.settings
+    row_count = min(len(table) for table in inputs.tables.values())
+    small, large = REHEARSED_ROWS
+    with declare_tenancy(inputs.site.machine.single_tenant):
+        if row_count <= large:
+            found = _rehearse(inputs, row_count)
+        else:
+            found = _extrapolate(_rehearse(inputs, small), _rehearse(inputs, large), row_count)
+    roles = tuple(RoleEstimate(role, *found[role]) for role in settings.everyone)
+    return ColumnsCost(row_count, settings.training.max_iter, roles, "iteration")
+
+
+def _extrapolate(small: RoleCosts, large: RoleCosts, row_count: int) -> RoleCosts:
+    """Costs of `row_count` rows, by the difference of two numbers of rows."""
+    times = (row_count - REHEARSED_ROWS[1]) / (REHEARSED_ROWS[1] - REHEARSED_ROWS[0])
+    return {
+        role: (
+            large[role][0].plus(large[role][0].beyond(small[role][0]), times),
+            large[role][1].plus(large[role][1].beyond(small[role][1]), times),
+        )
+        for role in large
+    }
+
+
+def _rehearse(inputs: TreesInputs, row_count: int) -> RoleCosts:
+    """Each role's cost up to the end of the first iteration, and of the second."""
+    settings = _rehearsed_settings(inputs.job.settings)
+    rng = np.random.default_rng(row_count)
+    tables = {
+        name: _random_table(table, row_count, settings if name == settings.guest else None, rng)
+        for name, table in inputs.tables.items()
+    }
+    party_keys = {name: PartyKey.generate() for name in settings.everyone}
+    sessions = make_sessions(party_keys, run_id=RUN_ID, protocol=PROTOCOL, job_digest=_DIGEST)
+    worked: Mapping[str, dict[int, float]] = {name: {} for name in settings.everyone}
+
+    def play(channel: Channel) -> object:
+        name = channel.party
+        session, watch = sessions[name], sessions[name].stopwatch
+
+        def note(record: TreeRecord) -> None:
+            worked[name][record.iteration] = sum(watch.seconds.values())
+
+        return session.play(channel, lambda recorded: run_role(recorded, tables[name], settings, TreesRun(watch, note)))
+
+    play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=inputs.job.timeout_s)
+    return {name: costs_of_two_steps(sessions[name], worked[name], "tree-2") for name in settings.everyone}
+
+
+def _rehearsed_settings(settings: VerticalTreesSettings) -> VerticalTreesSettings:
+    """The job's, of two iterations that use all columns of hosts."""
+    training = replace(settings.training, max_iter=_REHEARSED, early_stopping=False)
+    return replace(settings, training=training, label_party_first_trees=0, bin_leak_accepted=BIN_LEAK_ACCEPTED)
+
+
+def _random_table(
+    like: Table, row_count: int, labelled: VerticalTreesSettings | None, rng: np.random.Generator
+) -> Table:
+    """Rows with the cells of `like`, each column dealt out anew; labels of every class where it is the guest's."""
+    source = np.asarray(like.features, np.float64)
+    taken = [source[rng.integers(0, len(source), row_count), column] for column in range(source.shape[1])]
+    features = np.column_stack(taken) if taken else np.zeros((row_count, 0))
+    labels = None
+    if labelled is not None:
+        numbers = rng.permutation(row_count)
+        classes = labelled.classes
+        labels = numbers * 1.0 if classes is None else np.array(classes)[numbers % len(classes)]
+    return Table(
+        features, labels, like.feature_names, like.name, categories=like.categories, keeps_gaps=like.keeps_gaps
+    )

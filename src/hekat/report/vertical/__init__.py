@@ -1,0 +1,1 @@
+"""What reports of all runs on columns share: tables of parties, results, time and bytes."""

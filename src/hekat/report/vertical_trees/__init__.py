@@ -1,0 +1,1 @@
+"""How a training of trees across columns is shown."""

@@ -1,0 +1,86 @@
+"""Loads and checks everything that a training of trees needs before it starts: tables, ids, labels, keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hekat.channel import PartyKey
+from hekat.data import ColumnSpecs, Table
+from hekat.job.load_any_job import check_role
+from hekat.job.policy.checks_of_job import enforce_policy
+from hekat.job.policy.enforce import AskingJob
+from hekat.job.site_file import Site, load_site
+from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
+from hekat.model.trees import check_row_count
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_trees.guest_side.own_rows import read_labels
+from hekat.protocol.vertical_trees.host_side.leak_rule import BinLeak, measure_leak
+from hekat.protocol.vertical_trees.own_table import bin_own_table
+from hekat.protocol.vertical_trees.party_run import TreesRun
+from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
+from hekat.run.load_keys import load_party_keys
+from hekat.run.vertical.load_tables import check_predictions_allowed, find_training_rows, load_tables
+
+
+@dataclass(frozen=True)
+class TreesInputs:
+    """A checked job with the tables of its guest and hosts, before any rows are matched.
+
+    `test_tables` is empty where the job has no test data. `party_keys` are the signing keys that the site keeps; others
+    are made for the run. `columns` is by party the job's description of columns, with the fills and the categories that
+    the party's own rows give.
+    """
+
+    job: TreesJob
+    site: Site
+    tables: dict[str, Table]
+    test_tables: dict[str, Table]
+    party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
+    columns: dict[str, ColumnSpecs] = field(default_factory=dict, repr=False)
+
+
+def load_trees_inputs(
+    job_path: Path, site_path: Path | None = None, *, role: str | None = None, is_rehearsal: bool = False
+) -> TreesInputs:
+    """Load the job, the site file beside it (or at `site_path`), and every party's table; nothing is sent, and nothing
+    written but what the site refuses, into its ledger; a rehearsal does not write that either.
+
+    With `role` only what that one role has is loaded; what takes the tables of several parties to check is then for the
+    protocol. Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    """
+    job = load_trees_job(job_path)
+    if role is not None:
+        check_role(job, role)
+    site = load_site(site_path or job_path.parent / "site.toml")
+    settings = job.settings
+    here = settings.everyone if role is None else (role,)
+    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
+
+    def check_table(table: Table) -> None:
+        bin_own_table(table, settings, _no_run(), may_be_empty=table.name == settings.guest)
+
+    loaded = load_tables(site, job, here, check_table)
+    if settings.guest in loaded.tables:
+        read_labels(loaded.tables[settings.guest], settings)
+    check_predictions_allowed(site, job, AskingJob(job.name, job.digest, here, is_rehearsal), loaded)
+    if role is None:
+        common = find_training_rows(job, loaded.tables, settings.training.seed)
+        check_row_count(len(common[settings.guest]), settings.training)
+        for party, leak in measure_leaks(settings, common).items():
+            leak.check(party, settings)
+    party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
+    return TreesInputs(job, site, loaded.tables, loaded.test_tables, party_keys, loaded.columns)
+
+
+def measure_leaks(settings: VerticalTreesSettings, common: dict[str, Table]) -> dict[str, BinLeak]:
+    """By host what sums of all trees can tell of its columns, on the `common` rows of all parties."""
+    found = {}
+    for host in settings.hosts:
+        binned = bin_own_table(common[host], settings, _no_run(), may_be_empty=False)
+        found[host] = measure_leak(settings, binned.digits, [bins.bin_count for bins in binned.bins])
+    return found
+
+
+def _no_run() -> TreesRun:
+    return TreesRun(Stopwatch())

@@ -1,0 +1,109 @@
+"""One role of a training of trees on its machine: how it trains, predicts, and what a report shows of its trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import ColumnSpecs, Table
+from hekat.job.vertical_trees.job_file import TreesJob
+from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical.matching import MatchedTable
+from hekat.protocol.vertical_trees.model_part import TreesPart
+from hekat.protocol.vertical_trees.party_roles import match_and_predict, match_and_train
+from hekat.protocol.vertical_trees.party_run import TreeRecord, TreesRun, TreeState
+from hekat.protocol.vertical_trees.prediction.predict_scores import predict_scores
+from hekat.run.row_identity import RowIdentity
+from hekat.run.vertical.checkpoint_files import PartyCheckpoint
+from hekat.run.vertical.role import ColumnsContext, ColumnsRole
+from hekat.run.vertical_trees.iterations import IterationCheckpoint, SavedIteration
+from hekat.run.vertical_trees.shown_trees import show_importance, show_trees
+from hekat.summary.vertical.metrics import labels_of
+from hekat.summary.vertical_trees.metrics import metrics_of_trees
+from hekat.summary.vertical_trees.role_result import TimedIteration, TreesResult
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreesContext(ColumnsContext):
+    """What a role of a training of trees receives; `columns` describe its own columns."""
+
+    job: TreesJob
+    resumed: IterationCheckpoint | None = None
+    columns: ColumnSpecs = field(default_factory=ColumnSpecs)
+
+
+class TreesRole(ColumnsRole[TreesPart]):
+    """One role, played once over a channel; `result` holds what it left, however it ended."""
+
+    def __init__(self, context: TreesContext) -> None:
+        super().__init__(context)
+        self._context = context
+        self._iterations: list[TimedIteration] = []
+
+    @property
+    def result(self) -> TreesResult:
+        """What the role has left so far; read it once `play` has ended."""
+        resumed = self._context.resumed
+        done: int = 0 if resumed is None else resumed.state.iterations_done
+        losses: Sequence[float] = () if resumed is None else resumed.state.losses
+        part = None if self._outcome is None else self._outcome.part
+        is_shown = part is not None and part.is_guest
+        return TreesResult(
+            **self._result_facts(done, losses),
+            iterations=tuple(self._iterations),
+            importance=show_importance(part, self._context.columns) if part is not None and is_shown else (),
+            trees=show_trees(part, self._context.columns) if part is not None and is_shown else (),
+        )
+
+    def _train(self, channel: RecordedChannel, table: Table) -> tuple[TreesPart, MatchedTable]:
+        job = self._context.job
+
+        def begin(matched: MatchedTable) -> TreesRun:
+            return self._training_run(self._begin_training(channel, matched))
+
+        trained = match_and_train(channel, table, job.settings, self._matching(), begin, job.hold_out)
+        return trained.part, trained.matched
+
+    def _predict(self, channel: RecordedChannel, part: TreesPart, rows: Table) -> FloatArray | None:
+        return predict_scores(channel, part, rows, self._context.job.prediction, self._prediction_run(part))
+
+    def _match_and_predict(
+        self, channel: RecordedChannel, part: TreesPart, table: Table
+    ) -> tuple[FloatArray | None, MatchedTable]:
+        def begin(matched: MatchedTable) -> TreesRun:
+            self._note_matched(matched)
+            return self._prediction_run(part)
+
+        predicted = match_and_predict(channel, part, table, self._context.job.prediction, self._matching(), begin)
+        return predicted.scores, predicted.matched
+
+    def _measure_scores(self, scores: FloatArray, test_rows: Table) -> dict[str, float]:
+        classes = self._context.job.settings.classes
+        return metrics_of_trees(classes, scores, labels_of(test_rows, classes))
+
+    def _prediction_run(self, part: TreesPart) -> TreesRun:
+        return TreesRun(self._stopwatch, count_predictions=partial(self._context.count_predictions, part))
+
+    def _training_run(self, identity: RowIdentity) -> TreesRun:
+        context = self._context
+        earlier = context.resumed
+
+        def save(state: TreeState) -> None:
+            kept = PartyCheckpoint(SavedIteration.of(state), identity, self._kept_releases(), context.started_from)
+            context.observer.save(context.role, kept)
+
+        def note(record: TreeRecord) -> None:
+            self._iterations.append(TimedIteration(record, self._end_step(record)))
+
+        return TreesRun(
+            stopwatch=self._stopwatch,
+            on_tree=note,
+            save=save,
+            resume_from=None if earlier is None else earlier.state.restore(),
+        )

@@ -1,0 +1,1 @@
+"""What summaries of boosted trees have in common, across columns or across rows: losses, importance, drawn trees."""

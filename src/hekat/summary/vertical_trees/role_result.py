@@ -1,0 +1,57 @@
+"""What one role of a training of trees leaves behind besides its files: plain data for summaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hekat.protocol.vertical_trees.party_run import TreeRecord
+from hekat.summary.vertical.role_result import ColumnsResult
+
+
+@dataclass(frozen=True)
+class TimedIteration:
+    """An iteration as this party saw it; `seconds` since the last one ended, or training began."""
+
+    record: TreeRecord
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Importance:
+    """What a column did for all trees, as `summary.trees.shape.ImportanceFacts` has it."""
+
+    owner: str
+    column: str
+    gain: float
+    splits: int
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """A node, as `summary.trees.shape.DrawnNode` has it."""
+
+    owner: str | None
+    column: str | None
+    test: str | None
+    left: int | None
+    right: int | None
+    value: float | None
+    rows: int
+
+
+@dataclass(frozen=True)
+class TreeFacts:
+    """A tree, as `summary.trees.shape.DrawnTree` has it."""
+
+    iteration: int
+    target: str | None
+    nodes: tuple[NodeFacts, ...]
+
+
+@dataclass(frozen=True)
+class TreesResult(ColumnsResult):
+    """One role's end, with the iterations that it saw; `importance` and `trees` are the guest's alone."""
+
+    iterations: tuple[TimedIteration, ...] = ()
+    importance: tuple[Importance, ...] = ()
+    trees: tuple[TreeFacts, ...] = ()

@@ -1,0 +1,142 @@
+"""Jobs of trees across columns as runs on one machine: what they leave, and that they go on where they stopped."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hekat.errors import InputError, PartyStoppedError, PolicyError, StateError
+from hekat.job.site_file import load_site
+from hekat.launch.vertical_trees.predict import predict_trees_jointly
+from hekat.launch.vertical_trees.run import run_trees_job
+from hekat.report import load_summary
+from hekat.report.views import render_page, terminal_findings, terminal_tables
+from hekat.run.vertical_trees.part_file import TREE_PARTS
+from hekat.state.array_file import decode_arrays, encode_arrays
+
+MEASURED = "[validation]\nhold_out = 0.25\n[compare]\ncentralised = true\n"
+
+
+@pytest.mark.parametrize("kind", ["none", "lattice"])
+def test_a_run_equals_plain_trees_on_the_joined_rows(clinics, tmp_path, kind: str) -> None:
+    clinics.write_job(f"{MEASURED}[protection]\nkind = '{kind}'\n")
+    result = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
+    summary = load_summary(result.folder)
+    own, plain, _ = summary["results"]
+    assert own["kind"] == ("plain" if kind == "none" else "encrypted")
+    assert own["metrics"] == plain["metrics"]
+    assert own["metrics"]["auc"] > 0.9
+    assert summary["compared"]["largest_score_difference"] < 1e-12
+    assert [one["iteration"] for one in summary["iterations"]] == [1, 2, 3, 4]
+    assert {one["owner"] for one in summary["importance"]} == {"clinic", "laboratory"}
+    hidden = [node for tree in summary["trees"] for node in tree["nodes"] if node["owner"] == "laboratory"]
+    assert hidden
+    assert {node["test"] for node in hidden} == {None}
+    page = render_page(summary)
+    assert ("This run was NOT protected" in page) == (kind == "none")
+    assert "threshold" in page
+    assert len(terminal_tables(summary)) > 4
+    assert terminal_findings(summary)
+
+
+def test_categories_and_gaps_of_the_table_reach_the_trees(clinics, tmp_path) -> None:
+    inputs = clinics.load_inputs()
+    clinic = inputs.tables["clinic"]
+    assert clinic.categories == ("texture",)
+    assert np.isnan(clinic.features[:, clinic.feature_names.index("radius")]).any()
+    result = run_trees_job(inputs, tmp_path / "runs")
+    tests = {node["test"] for tree in result.summary["trees"] for node in tree["nodes"] if node["column"] == "texture"}
+    named = {word for test in tests for word in ("low", "middle", "high") if word in test}
+    assert named or not tests
+    assert any("empty cells of column 'radius' left empty" in note for note in result.summary["notes"])
+
+
+def test_a_stopped_run_goes_on_from_its_last_tree_and_ends_as_if_it_had_not_stopped(
+    clinics, tmp_path, monkeypatch
+) -> None:
+    whole = run_trees_job(clinics.load_inputs(), tmp_path / "whole")
+
+    def leave(observer, role, record):
+        if role == "laboratory" and record.iteration == 2:
+            raise RuntimeError("power cut")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hekat.launch.vertical.run_observer.RunObserver.note_step", leave)
+        with pytest.raises(PartyStoppedError) as stopped:
+            run_trees_job(clinics.load_inputs(), tmp_path / "stopped")
+    assert "iteration" in stopped.value.saved
+    (folder,) = (tmp_path / "stopped").iterdir()
+    again = run_trees_job(clinics.load_inputs(), tmp_path / "again", resume_from=folder)
+    assert [one["loss"] for one in again.summary["iterations"]] == [one["loss"] for one in whole.summary["iterations"]]
+    parts = {name: TREE_PARTS.load_all(run.folder) for name, run in (("whole", whole), ("again", again))}
+    for party in clinics.names:
+        for name, values in parts["whole"][party].part.arrays.items():
+            assert np.array_equal(values, parts["again"][party].part.arrays[name]), (party, name)
+    with pytest.raises(StateError, match="is finished"):
+        run_trees_job(clinics.load_inputs(), tmp_path / "third", resume_from=whole.folder)
+
+
+def test_new_rows_are_predicted_jointly_and_counted(clinics, tmp_path) -> None:
+    run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
+    site = load_site(clinics.folder / "site.toml")
+    found = predict_trees_jointly(run.folder, site, "patients", ["clinic", "laboratory"])
+    assert found.common == 300
+    clinic, laboratory = found.by_receiver["clinic"], found.by_receiver["laboratory"]
+    assert clinic.metrics["accuracy"] > 0.85
+    of_clinic = dict(zip(map(tuple, clinic.ids.to_rows()), clinic.probabilities[:, 1], strict=True))
+    of_laboratory = dict(zip(map(tuple, laboratory.ids.to_rows()), laboratory.probabilities[:, 1], strict=True))
+    assert of_clinic == of_laboratory
+    clinics.write_site("[policy]\nprotections = ['none']\nbin_leak_waiver = true\nmax_predictions = 599\n")
+    with pytest.raises(PartyStoppedError) as stopped:
+        predict_trees_jointly(run.folder, load_site(clinics.folder / "site.toml"), "patients")
+    assert isinstance(stopped.value.__cause__, PolicyError)
+
+
+def test_the_ledger_says_what_sums_tell(clinics, tmp_path) -> None:
+    run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
+    seen = {view["party"]: view for view in run.summary["seen"]}
+    assert any("the guest opens at most" in row["what"] for row in seen["laboratory"]["noted"])
+    assert any("joined bin" in row["what"] for row in seen["clinic"]["learned"])
+
+
+def test_a_job_that_waives_nothing_is_refused_before_it_begins(clinics) -> None:
+    clinics.write_job(waiver="")
+    with pytest.raises(PolicyError, match="sums of gradients would tell the guest the bins"):
+        clinics.load_inputs()
+
+
+def test_too_few_rows_for_a_split_are_refused_before_it_begins(clinics) -> None:
+    clinics.write_tables(30)
+    with pytest.raises(InputError, match="too few rows for a split"):
+        clinics.load_inputs()
+
+
+@pytest.mark.parametrize(
+    ("party", "array", "change"),
+    [
+        ("clinic", "part/node_left", lambda values: np.zeros_like(values)),
+        ("clinic", "part/node_column", lambda values: values + 50),
+        ("clinic", "part/node_value", lambda values: values * np.inf),
+        ("clinic", "part/tree_starts", lambda values: values[::-1].copy()),
+        ("laboratory", "part/split_columns", lambda values: values + 50),
+        ("laboratory", "part/split_left", lambda values: values[:, :3].copy()),
+        ("laboratory", "part/edges", lambda values: values[::-1].copy()),
+    ],
+)
+def test_a_damaged_part_is_refused(clinics, tmp_path, party: str, array: str, change) -> None:
+    run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
+    path = run.folder / "parts" / f"{party}.npz"
+    metadata, arrays = decode_arrays(path.read_bytes(), "trees part", "part")
+    with np.errstate(invalid="ignore"):
+        arrays = {**arrays, array: change(arrays[array])}
+    path.write_bytes(encode_arrays("trees part", metadata, arrays))
+    with pytest.raises(StateError):
+        TREE_PARTS.load_all(run.folder)
+
+
+def test_events_tell_the_iterations(clinics, tmp_path) -> None:
+    run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
+    events = [json.loads(line) for line in (run.folder / "events.jsonl").read_text().splitlines()]
+    assert [event["iteration"] for event in events if event["event"] == "iteration"] == [1, 2, 3, 4]
