@@ -11,6 +11,8 @@ from hekat.protocol.vertical_trees.arithmetic.interface import Exchange, IntArra
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 
 Bools = npt.NDArray[np.bool_]
+NODES_AT_ONCE = 16
+"""Nodes of a hidden partition whose sums are asked in one exchange: they share a ciphertext's first half."""
 ROW_RANGE = (0, 1)
 """The range of the 1 of a row, whose sums count rows."""
 

@@ -34,22 +34,22 @@ def choose_window(protection: str, row_counts: Sequence[int], bins: Sequence[Seq
     """
     if protection != "lattice":
         return NO_WINDOW
-    best: tuple[float, int] | None = None
-    window, refusal = 1, None
+    layouts = valid_layouts(max(1, *row_counts), ranges)
+    return min(layouts, key=lambda layout: level_seconds(layout, row_counts, bins)).window
+
+
+def valid_layouts(row_count: int, ranges: Ranges) -> list[SumLayout]:
+    """The layouts of all windows that have room for nodes of so many rows. Raises BoundError where none has."""
+    found, refusal, window = [], None, 1
     while window <= WIDEST:
         try:
-            layout = SumLayout(BINS, window, max(1, *row_counts), ranges)
+            found.append(SumLayout(BINS, window, row_count, ranges))
         except BoundError as error:
             refusal = error
-        else:
-            cost = level_seconds(layout, row_counts, bins)
-            if best is None or cost < best[0]:
-                best = cost, window
         window *= 2
-    if best is None:
-        assert refusal is not None
+    if not found and refusal is not None:
         raise refusal
-    return best[1]
+    return found
 
 
 def level_seconds(layout: SumLayout, row_counts: Sequence[int], bins: Sequence[Sequence[int]]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
@@ -16,11 +15,8 @@ from hekat.protocol.vertical_trees.guest_side.level_sums import VerticalSource
 from hekat.protocol.vertical_trees.messages import HiddenLevelMessage, HiddenSplitsMessage, SplitSidesMessage
 from hekat.protocol.vertical_trees.side_bits import read_sides
 from hekat.protocol.vertical_trees.steps import CHOSEN, SIDES, level_step, part_step
-from hekat.protocol.vertical_trees.sums_plan import make_exchange, tree_ranges
+from hekat.protocol.vertical_trees.sums_plan import NODES_AT_ONCE, make_exchange, tree_ranges
 from hekat.protocol.vertical_trees.timing_labels import ENCRYPT, SPLITS
-
-NODES_AT_ONCE: Final = 16
-"""Nodes whose sums are asked in one exchange: their components share a ciphertext's first half, within its limits."""
 
 
 class HiddenSource(VerticalSource):

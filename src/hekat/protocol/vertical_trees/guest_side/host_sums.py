@@ -56,6 +56,12 @@ class HostSums:
         return int(self._own_counts.size)
 
     @property
+    def own_bin_counts(self) -> list[int]:
+        """How many bins each column has, before any are joined."""
+        own: list[int] = self._own_counts.tolist()
+        return own
+
+    @property
     def bin_total(self) -> int:
         """All bins of all columns."""
         return int(self._own_counts.sum())

@@ -22,6 +22,7 @@ from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import BoostedTrees, IterationLoss, NodeId, Tree, boost, should_stop
+from hekat.protocol.vertical_trees.arithmetic.odds import note_odds
 from hekat.protocol.vertical_trees.guest_side.hidden_sums import HiddenSource
 from hekat.protocol.vertical_trees.guest_side.host_sums import HostSums, check_columns
 from hekat.protocol.vertical_trees.guest_side.level_sums import VerticalSource
@@ -95,6 +96,8 @@ class _Guest:
             self._check_ready(ready, name, rows)
             hosts.append(HostSums(name, ready, sum(counts), settings.training.min_samples_leaf))
             counts.append(hosts[-1].column_count)
+        of_hosts = [count for host in hosts for count in host.own_bin_counts]
+        note_odds(self._channel.ledger, settings, rows, of_hosts)
         finished = run.had_ended(settings.training.max_iter)
         start = StartMessage(rows, counts, run.trees_done, self._model_id, finished)
         for name in settings.hosts:

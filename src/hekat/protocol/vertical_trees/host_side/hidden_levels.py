@@ -19,10 +19,9 @@ from hekat.protocol.vertical_trees.host_side.host_part import HostPart
 from hekat.protocol.vertical_trees.messages import HiddenLevelMessage, HiddenSplitsMessage, SplitSidesMessage
 from hekat.protocol.vertical_trees.side_bits import pack_sides
 from hekat.protocol.vertical_trees.steps import CHOSEN, SIDES, level_step, part_step
-from hekat.protocol.vertical_trees.sums_plan import make_exchange, tree_ranges
+from hekat.protocol.vertical_trees.sums_plan import NODES_AT_ONCE, make_exchange, tree_ranges
 
 Bools = npt.NDArray[np.bool_]
-NODES_AT_ONCE = 16
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import Ledger
 from hekat.model.trees import BinnedTable, LocalColumns, Split
-from hekat.protocol.vertical_trees.host_side.leak_rule import measure_leak
+from hekat.protocol.vertical_trees.arithmetic.odds import note_odds
 from hekat.protocol.vertical_trees.host_side.level_rows import LevelRows
+from hekat.protocol.vertical_trees.leak_rule import measure_leak
 from hekat.protocol.vertical_trees.messages import ChosenSplitsMessage
 from hekat.protocol.vertical_trees.model_part import MASK_BINS, SPLIT_COLUMNS, SPLIT_LEFT, TreesPart, bins_as_arrays
 from hekat.protocol.vertical_trees.own_table import bin_own_table
@@ -50,10 +51,12 @@ class HostPart:
         return part
 
     def check_leak(self, ledger: Ledger) -> None:
-        """Note what sums tell of this host's columns, and hold it to the rule. Raises PolicyError."""
-        leak = measure_leak(self.settings, self.table.digits, [bins.bin_count for bins in self.table.bins])
+        """Note what sums tell of this host's columns, and hold it to the rules. Raises PolicyError, BoundError."""
+        bin_counts = [bins.bin_count for bins in self.table.bins]
+        leak = measure_leak(self.settings, self.table.digits, bin_counts)
         ledger.note("setup", leak.describe(), "disclosed")
         leak.check(self.party, self.settings)
+        note_odds(ledger, self.settings, self.table.row_count, bin_counts)
 
     def keep_split(self, column: int, left: npt.NDArray[np.bool_]) -> None:
         """Keep a split of one of its columns: which of the column's bins go left."""
