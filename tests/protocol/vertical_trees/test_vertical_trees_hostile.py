@@ -188,7 +188,12 @@ def test_a_key_where_nothing_is_encrypted_is_refused() -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 4000])
 def test_gradients_of_other_rows_are_refused(cut: int) -> None:
-    play(Tamperer(GUEST, GradientsMessage, lambda m: {"values": m.values[:-cut]}), "stopped in step", WireError, protection="lattice")
+    play(
+        Tamperer(GUEST, GradientsMessage, lambda m: {"values": m.values[:-cut]}),
+        "stopped in step",
+        WireError,
+        protection="lattice",
+    )
 
 
 def test_plain_gradients_of_other_rows_are_refused() -> None:
@@ -313,7 +318,12 @@ def test_a_host_that_counts_less_than_its_hidden_sums_is_refused() -> None:
 @pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: data + b"\x00", lambda data: b""], ids="-+0")
 def test_sums_of_another_size_are_refused(protection: str, change: Callable[[bytes], bytes]) -> None:
     kind = ProtocolError if protection == "none" else WireError
-    play(Tamperer("shop", SumsMessage, lambda m: {"values": change(m.values)}), "stopped in step", kind, protection=protection)
+    play(
+        Tamperer("shop", SumsMessage, lambda m: {"values": change(m.values)}),
+        "stopped in step",
+        kind,
+        protection=protection,
+    )
 
 
 def test_plain_sums_that_no_rows_have_are_refused() -> None:
