@@ -1,4 +1,15 @@
-"""Joins neighbouring bins until none tells of fewer than k rows, of a node or of its sibling."""
+"""Joins neighbouring bins until no sums of a column, added and subtracted over all nodes, tell of fewer than k rows.
+
+A node has rows of a joined bin where its parent has them by finer bins, and so has each node above. k rows in the node
+and in its sibling are then not enough: let bin 1 have one row in the node, the rest in its sibling, and bin 2 all rows
+in the node. Joined, they have k rows in both; but the joined bin's sum in the node, less bin 2's in the parent, is that
+single row. So every joined bin keeps k rows counted as `smaller`: from each bin of the root the rows of the child that
+has fewer of them.
+
+That suffices. Add sums of any nodes, times any numbers. Take two children whose own sums, and no sum below them, enter.
+At every bin of the root the total differs between the two by the same number over a joined bin, so it is zero in one of
+them at most: the rows of the other child, or of both, stay, and they are k at least.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +52,12 @@ def join_root_bins(
     shape = counts.shape[:2]
     own = np.broadcast_to(own_bin_counts, shape)
     missing_last = np.broadcast_to(~is_category, shape)
-    return _join(counts, counts, own, missing_last, is_category, least_rows)
+    return _join(counts, own, missing_last, is_category, least_rows)
 
 
 def join_small_bins(
     parent: JoinedBins,
+    root_groups: Groups,
     node_counts: IntArray,
     sibling_counts: IntArray,
     splitting: BoolArray,
@@ -54,13 +66,18 @@ def join_small_bins(
 ) -> JoinedBins:
     """Joined bins that a node and its sibling share: each holds k rows of both, from joined bins of the parent.
 
-    `parent` has the parent of each of the N nodes; `node_counts` and `sibling_counts`, shape (N, C, B), are rows by the
-    column's own bins. `splitting`, shape (N, C), marks the column that divided the parent: its joined bins lie in one
-    child or the other, which everybody knows who knows the split, and stay as they are.
+    `parent` has the parent of each of the N nodes, `root_groups` the groups of its root, shape (N, C, B);
+    `node_counts` and `sibling_counts`, shape (N, C, B), are rows by the column's own bins. `splitting`, shape (N, C),
+    marks the column that divided the parent: its joined bins lie in one child or the other, which everybody knows who
+    knows the split, and stay as they are.
     """
     width = node_counts.shape[-1]
-    first, second = regroup(np.stack([node_counts, sibling_counts]), parent.groups, width)
-    joined = _join(first, second, parent.bin_counts, parent.missing_last, is_category, least_rows)
+    smaller = regroup(np.stack([node_counts, sibling_counts]), root_groups, width).min(axis=0)
+    # The parent's joined bin of each joined bin of the root; places that no bin has hold no rows.
+    of_root = np.zeros_like(parent.groups)
+    np.put_along_axis(of_root, root_groups.astype(np.int64), parent.groups, axis=-1)
+    smaller = regroup(smaller[np.newaxis], of_root, width)[0]
+    joined = _join(smaller, parent.bin_counts, parent.missing_last, is_category, least_rows)
     places = np.arange(width, dtype=np.uint8)
     same = np.where(places < parent.bin_counts[..., None], places, np.uint8(0))
     from_parent = np.where(splitting[..., None], same, joined.groups)
@@ -73,34 +90,29 @@ def join_small_bins(
 
 
 def _join(
-    first: IntArray,
-    second: IntArray,
+    smaller: IntArray,
     bin_counts: IntArray,
     missing_last: BoolArray,
     is_category: BoolArray,
     least_rows: IntArray,
 ) -> JoinedBins:
-    """Joins until each joined bin holds k rows of `first` and of `second`, both of shape (N, C, B)."""
-    nodes, columns, width = first.shape
+    """Joins until each joined bin holds k rows of `smaller`, shape (N, C, B)."""
+    nodes, columns, width = smaller.shape
     k = np.broadcast_to(least_rows, (nodes, columns)).ravel()
     counts = bin_counts.ravel()
-    first, second = first.reshape(-1, width), second.reshape(-1, width)
+    smaller = smaller.reshape(-1, width)
     places = np.arange(width)
     last = np.maximum(counts - 1, 0)
     every = np.arange(len(k))
     # Missing values keep a bin of their own where they are enough; else they go with the largest values.
-    is_apart = missing_last.ravel() & (counts > 1) & (first[every, last] >= k) & (second[every, last] >= k)
+    is_apart = missing_last.ravel() & (counts > 1) & (smaller[every, last] >= k)
     is_joinable = places < (counts - is_apart)[:, None]
     # Categories have no order: small ones are joined with small ones, the largest stay alone.
-    smaller = np.minimum(first, second)
     sorts = np.broadcast_to(is_category, (nodes, columns)).ravel()
     keys = np.where(is_joinable, np.where((sorts & (k > 0))[:, None], -smaller, 0), 1)
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_groups, joined_counts = _join_in_order(
-        np.take_along_axis(first, order, axis=1),
-        np.take_along_axis(second, order, axis=1),
-        np.take_along_axis(is_joinable, order, axis=1),
-        k,
+        np.take_along_axis(smaller, order, axis=1), np.take_along_axis(is_joinable, order, axis=1), k
     )
     groups = np.empty((len(k), width), np.int64)
     np.put_along_axis(groups, order, sorted_groups, axis=1)
@@ -118,16 +130,14 @@ def _join(
     )
 
 
-def _join_in_order(first: IntArray, second: IntArray, is_joinable: BoolArray, k: IntArray) -> tuple[IntArray, IntArray]:
-    """Closes a joined bin as soon as it has k rows of both; what is left at the end joins the last one."""
-    groups = np.empty(first.shape, np.int64)
-    closed, of_first, of_second = (np.zeros(len(k), np.int64) for _ in range(3))
-    for j in range(first.shape[1]):
-        of_first += first[:, j]
-        of_second += second[:, j]
+def _join_in_order(smaller: IntArray, is_joinable: BoolArray, k: IntArray) -> tuple[IntArray, IntArray]:
+    """Closes a joined bin as soon as it has k rows; what is left at the end joins the last one."""
+    groups = np.empty(smaller.shape, np.int64)
+    closed, held = np.zeros(len(k), np.int64), np.zeros(len(k), np.int64)
+    for j in range(smaller.shape[1]):
+        held += smaller[:, j]
         groups[:, j] = closed
-        is_full = is_joinable[:, j] & (of_first >= k) & (of_second >= k)
+        is_full = is_joinable[:, j] & (held >= k)
         closed += is_full
-        of_first[is_full] = 0
-        of_second[is_full] = 0
+        held[is_full] = 0
     return np.minimum(groups, np.maximum(closed - 1, 0)[:, None]), closed

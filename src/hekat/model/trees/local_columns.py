@@ -144,7 +144,8 @@ class LocalColumns:
         columns = self._first_column + np.arange(self._table.column_count)
         splitting = np.array([one.column for one in asked])[:, None] == columns
         siblings = np.stack([one.counts for one in parents]) - counts
-        return join_small_bins(parent, counts, siblings, splitting, self._is_category, self._least_rows)
+        roots = np.stack([self._bins[NodeId(one.node.tree, 0)].joined.groups for one in asked])
+        return join_small_bins(parent, roots, counts, siblings, splitting, self._is_category, self._least_rows)
 
 
 def _without(joined: JoinedBins, columns: BoolArray) -> JoinedBins:

@@ -32,6 +32,7 @@ class HiddenBins:
         every = np.broadcast_to(np.arange(told.row_counts.shape[-1], dtype=np.uint8), told.row_counts.shape[1:])
         groups = np.where(every < counts[:, np.newaxis], every, np.uint8(0))
         joined = JoinedBins(groups, counts, told.missing_last[0], groups)
+        self._root_groups = groups
         self._nodes = {root: _Node(told.row_counts[0], joined) for root in roots}
 
     def place(self, asked: Sequence[AskedNode], opened: IntArray, totals: IntArray, ranges: Ranges) -> BinSums:
@@ -62,7 +63,8 @@ class HiddenBins:
         siblings = np.stack([one.row_counts for one in parents]) - row_counts
         if (siblings < 0).any():
             raise self.host.refused("sums more rows than the node above had", "no more in any bin")
-        joined = join_small_bins(parent, row_counts, siblings, splitting, self.host.is_category, self._least_rows)
+        least, roots = self._least_rows, np.broadcast_to(self._root_groups, parent.groups.shape)
+        joined = join_small_bins(parent, roots, row_counts, siblings, splitting, self.host.is_category, least)
         for n, one in enumerate(asked):
             of_node = JoinedBins(*(getattr(joined, name)[n] for name in names))
             self._nodes[one.node] = _Node(row_counts[n], of_node)
