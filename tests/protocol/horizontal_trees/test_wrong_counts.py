@@ -91,6 +91,9 @@ def test_rows_that_trees_cannot_learn_from_are_refused() -> None:
     table = make_tables(1)["a"]
     with pytest.raises(InputError, match="infinite"):
         check_rows(with_features(lambda features: features.__setitem__((0, 0), np.inf)), settings)
+    for value in (np.nan, 2.0):
+        with pytest.raises(InputError, match="another value in a column of 0 and 1"):
+            check_rows(with_features(lambda features, value=value: features.__setitem__((0, 3), value)), settings)
     with pytest.raises(InputError, match="no labels"):
         check_rows(replace(table, labels=None), settings)
     with pytest.raises(InputError, match="labels refused"):

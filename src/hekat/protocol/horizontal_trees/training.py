@@ -110,7 +110,8 @@ def train(
 
 
 def check_rows(table: Table, settings: HorizontalTreesSettings) -> None:
-    """Raise InputError for sparse rows, infinite values, no column, no labels, and too few rows to hold some out."""
+    """Raise InputError for sparse rows, infinite values, no column, no labels, too few rows to hold some out, and
+    columns of 0 and 1 with another value."""
     if not is_dense(table.features):
         raise InputError(
             f"{table.name} has sparse rows",
@@ -126,6 +127,14 @@ def check_rows(table: Table, settings: HorizontalTreesSettings) -> None:
             expected="finite numbers, or NaN for missing ones",
             got="infinity",
             cure="replace such values, or leave the cells empty",
+        )
+    places = list(table.indicator_places)
+    if not np.isin(table.features[:, places], (0.0, 1.0)).all():
+        raise InputError(
+            f"{table.name} has another value in a column of 0 and 1",
+            expected="0 or 1 in every row of the columns that the job makes of categories",
+            got="another value, or none",
+            cure="load the table by the job's description of columns",
         )
     if table.labels is None:
         raise InputError(

@@ -1,0 +1,1 @@
+"""What a party of trees across rows keeps on its machine: the state that training goes on from."""
