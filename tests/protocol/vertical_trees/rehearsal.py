@@ -24,7 +24,7 @@ from hekat.protocol.vertical_trees.roles import run_role
 from hekat.protocol.vertical_trees.settings import BIN_LEAK_ACCEPTED, VerticalTreesSettings
 from hekat.protocol.vertical_trees.tree_arrays import read_trees
 
-GUEST, HOSTS = "bank", ("shop", "telco", "lab")
+GUEST, HOSTS = "bank", ("shop", "telco", "lab", "clinic", "press")
 
 
 def make_tables(
