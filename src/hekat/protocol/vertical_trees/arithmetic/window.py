@@ -13,9 +13,10 @@ from hekat.scheme.bin_sums import BINS, SumLayout
 
 NO_WINDOW: Final = 1
 WIDEST: Final = 256
-# Seconds on one core of a server: a component of a group of rows encrypted, written and read; a group of rows times the
-# digits of one answer; an answer concealed, written, read and opened; a byte on a line of 1 Gbit/s.
-ENCRYPT_S: Final = 0.35e-3
+# Seconds on one core of a server: a component of a group of rows encrypted and written; the same read by a host; a group
+# of rows times the digits of one answer; an answer concealed, written, read and opened; a byte on a line of 1 Gbit/s.
+ENCRYPT_S: Final = 0.3e-3
+READ_S: Final = 60e-6
 PRODUCT_S: Final = 27e-6
 ANSWER_S: Final = 0.7e-3
 BYTE_S: Final = 8e-9
@@ -63,5 +64,5 @@ def level_seconds(layout: SumLayout, row_counts: Sequence[int], bins: Sequence[S
     degree, components = layout.parameters.degree, layout.components
     rows_bytes = groups * components * layout.parameters.polynomial_bytes * len(bins)
     answer_bytes = (answers * degree + numbers * components) * layout.sent_bytes
-    seconds = groups * components * ENCRYPT_S + float((windows * spans).sum()) * PRODUCT_S + answers * ANSWER_S
+    seconds = groups * components * (ENCRYPT_S + len(bins) * READ_S) + float((windows * spans).sum()) * PRODUCT_S + answers * ANSWER_S
     return seconds + (rows_bytes + answer_bytes) * BYTE_S
