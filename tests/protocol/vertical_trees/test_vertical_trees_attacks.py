@@ -105,7 +105,7 @@ class TestSiblingDifference:
         parent = JoinedBins(every, np.array([[4]]), np.zeros((1, 1), bool), every)
         siblings = parent_rows - child_rows
         column = np.zeros((1, 1), bool), np.zeros(1, bool), np.array([self.k])
-        joined = join_small_bins(parent, child_rows, siblings if of_siblings else child_rows, *column)
+        joined = join_small_bins(parent, every, child_rows, siblings if of_siblings else child_rows, *column)
         groups = joined.groups[0, 0]
         return np.bincount(groups, siblings[0, 0]), joined
 

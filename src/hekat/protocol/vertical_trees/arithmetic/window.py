@@ -64,5 +64,9 @@ def level_seconds(layout: SumLayout, row_counts: Sequence[int], bins: Sequence[S
     degree, components = layout.parameters.degree, layout.components
     rows_bytes = groups * components * layout.parameters.polynomial_bytes * len(bins)
     answer_bytes = (answers * degree + numbers * components) * layout.sent_bytes
-    seconds = groups * components * (ENCRYPT_S + len(bins) * READ_S) + float((windows * spans).sum()) * PRODUCT_S + answers * ANSWER_S
+    seconds = (
+        groups * components * (ENCRYPT_S + len(bins) * READ_S)
+        + float((windows * spans).sum()) * PRODUCT_S
+        + answers * ANSWER_S
+    )
     return seconds + (rows_bytes + answer_bytes) * BYTE_S
