@@ -13,8 +13,8 @@ from hekat.scheme.bin_sums import BINS, SumLayout
 
 NO_WINDOW: Final = 1
 WIDEST: Final = 256
-# Seconds on one core of a server: a component of a group of rows encrypted and written; the same read by a host; a group
-# of rows times the digits of one answer; an answer concealed, written, read and opened; a byte on a line of 1 Gbit/s.
+# Seconds on one core of a server: a component of a group of rows encrypted and written; the same read by a host; a
+# group of rows times the digits of one answer; an answer concealed, written, read and opened; a byte on 1 Gbit/s.
 ENCRYPT_S: Final = 0.3e-3
 READ_S: Final = 60e-6
 PRODUCT_S: Final = 27e-6
