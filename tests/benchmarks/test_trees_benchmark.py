@@ -48,12 +48,12 @@ def test_the_command_fails_where_a_score_is_too_low(
     load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, difference: float, status: int
 ) -> None:
     pytest.importorskip("lightgbm", reason="needs hekat[bench]")
-    command = load("train_trees")
+    command = load("trees.accuracy")
     row = {"data": "wine", "metric": "AUC", "allowed": 0.002, "better_than_lightgbm": difference}
     row |= dict.fromkeys(("hekat", "exact", "lightgbm", "scikit_learn"), 0.9)
     monkeypatch.setattr(command, "compare", lambda data, training, seeds: row)
     monkeypatch.setattr(load("measuring.record"), "RESULTS", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["train_trees.py", "--only", "wine"])
+    monkeypatch.setattr(sys, "argv", ["accuracy.py", "--only", "wine"])
     assert command.main() == status
     written = json.loads((tmp_path / "trees-accuracy.json").read_text())
     assert written["rows"] == [row]
