@@ -218,6 +218,17 @@ def test_a_start_with_other_counts_is_refused(what: str) -> None:
     play(Tamperer(GUEST, StartMessage, STARTS[what]), f"bank begins with other {what} than this host has")
 
 
+@pytest.mark.parametrize("count", [-5, 1 << 17, 1 << 50])
+def test_columns_that_no_party_has_are_refused_before_any_are_drawn(count: int) -> None:
+    tamperer = Tamperer(GUEST, StartMessage, lambda m: {"column_counts": [count, *m.column_counts[1:]]})
+    play(tamperer, "bank tells columns that cannot be")
+
+
+def test_another_model_than_the_session_s_is_refused() -> None:
+    tamperer = Tamperer(GUEST, StartMessage, lambda m: {"model_id": "../model"})
+    play(tamperer, "bank begins with another model")
+
+
 READIES: dict[str, tuple[Change, str]] = {
     "other rows": (lambda m: {"row_count": 3}, "shop begins with other rows"),
     "other trees": (lambda m: {"trees_done": 3}, "shop begins with other trees done"),
@@ -244,6 +255,14 @@ def set_at(values: np.ndarray, place: int, value: int) -> np.ndarray:
     return changed
 
 
+def _wrapped(row_counts: np.ndarray, bin_counts: np.ndarray) -> np.ndarray:
+    """Counts of the first column whose 64-bit sum is as it was, by huge counts in the first four bins."""
+    assert bin_counts[0, 0] >= 4
+    changed = row_counts.copy()
+    changed[:4] += 1 << 62
+    return changed
+
+
 BINS: dict[str, tuple[int, Change, str]] = {
     "more joined bins than bins": (0, lambda m: {"bin_counts": m.bin_counts + 90}, "tells bins that cannot be"),
     "one joined bin": (0, lambda m: {"bin_counts": set_at(m.bin_counts, 0, 1)}, "tells bins that cannot be"),
@@ -262,6 +281,11 @@ BINS: dict[str, tuple[int, Change, str]] = {
     ),
     "too few counts": (0, lambda m: {"row_counts": m.row_counts[:-1]}, "tells groups of bins that cannot be"),
     "more rows": (0, lambda m: {"row_counts": m.row_counts + 1}, "counts other rows than a node has"),
+    "rows whose sum wraps": (
+        0,
+        lambda m: {"row_counts": _wrapped(m.row_counts, m.bin_counts)},
+        "counts other rows than a node has",
+    ),
     "negative rows": (
         0,
         lambda m: {"row_counts": set_at(set_at(m.row_counts, 0, -5), 1, int(m.row_counts[:2].sum()) + 5)},

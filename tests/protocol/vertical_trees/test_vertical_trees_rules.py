@@ -88,6 +88,14 @@ def test_too_few_rows_for_two_leaves_are_refused() -> None:
         Rehearsal(make_settings(1, training={"min_samples_leaf": 30}), make_tables(31, 50, (2, 2))).run()
 
 
+def test_samples_that_differ_by_single_rows_are_refused() -> None:
+    # The rows of a host's bins at the roots of two trees would tell the bin of the one row that a sample leaves out.
+    tables = make_tables(31, 120, (2, 2))
+    with ends(InputError, "samples of rows leave too few out"):
+        Rehearsal(make_settings(1, training={"subsample": 0.99}), tables).run()
+    Rehearsal(make_settings(1, training={"subsample": 0.95, "min_samples_leaf": 6, "max_iter": 1}), tables).run()
+
+
 def test_sums_without_room_are_refused_before_anything_leaves() -> None:
     settings = make_settings(1, protection="lattice", training={"gradient_bits": 32})
     rehearsal = Rehearsal(settings, make_tables(31, 120, (2, 2)))
@@ -119,6 +127,21 @@ def test_no_run_opens_more_numbers_on_a_column_than_the_rule_counts() -> None:
         most, bits = count_opened(settings, 400, 17)
         assert 0 < numbers <= most
         assert bits > most
+
+
+def test_the_rule_counts_the_bins_of_the_root_in_every_node_of_a_hidden_partition() -> None:
+    from hekat.protocol.vertical_trees.messages import HiddenLevelMessage, JoinedBinsMessage
+
+    training = {"max_iter": 1, "max_depth": 3, "min_samples_leaf": 20, "max_bins": 16}
+    settings = make_settings(1, training=training, hide_partition=True)
+    rehearsal = Rehearsal(settings, make_tables(32, 400, (2, 1)))
+    rehearsal.run()
+    (told,) = [m for _, _, m in rehearsal.sent["shop"] if isinstance(m, JoinedBinsMessage)]
+    nodes = 1 + sum(m.node_count for _, _, m in rehearsal.sent[GUEST] if isinstance(m, HiddenLevelMessage))
+    # The root's rows come as joined bins, all else as sums of a gradient, a hessian and a 1.
+    numbers = 3 * nodes * (int(told.bin_counts[0, 0]) - 1)
+    assert nodes == 4
+    assert numbers <= count_opened(settings, 400, int(told.bin_counts[0, 0]))[0]
 
 
 def test_the_rule_weighs_entropy_against_bits() -> None:

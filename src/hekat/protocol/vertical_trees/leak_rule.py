@@ -58,7 +58,8 @@ class BinLeak:
 def count_opened(settings: VerticalTreesSettings, row_count: int, bin_count: int) -> tuple[int, float]:
     """The most sums (of rows, of gradients and of hessians) that are opened on a column in a training, and their bits.
 
-    A joined bin keeps `min_samples_leaf` rows in both children, which bounds how many there are of small nodes.
+    A joined bin keeps `min_samples_leaf` rows in both children, which bounds how many there are of small nodes; where
+    the partition is hidden, every node has the joined bins of the root.
     """
     training = settings.training
     iterations = training.max_iter - settings.label_party_first_trees
@@ -67,7 +68,7 @@ def count_opened(settings: VerticalTreesSettings, row_count: int, bin_count: int
         nodes = 1 if level == 0 else 1 << (level - 1)
         node_rows = max(1, row_count >> level)
         bins = nodes * (bin_count - 1)
-        if level:
+        if level and not settings.hide_partition:
             bins = min(bins, row_count // (2 * training.min_samples_leaf))
         values = [node_rows, *((high - low) * node_rows for low, high in tree_ranges(settings))]
         numbers += bins * len(values)

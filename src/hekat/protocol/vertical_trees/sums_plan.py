@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 Bools = npt.NDArray[np.bool_]
 NODES_AT_ONCE = 16
 """Nodes of a hidden partition whose sums are asked in one exchange: they share a ciphertext's first half."""
+MOST_COLUMNS: Final = 1 << 16
+"""No party has more columns."""
 ROW_RANGE = (0, 1)
 """The range of the 1 of a row, whose sums count rows."""
 

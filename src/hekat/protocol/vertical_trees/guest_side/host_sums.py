@@ -13,10 +13,9 @@ from hekat.model.trees import AskedNode, BinSums, NodeId, regroup
 from hekat.protocol.vertical_trees.arithmetic.bin_layout import BinLayout
 from hekat.protocol.vertical_trees.arithmetic.interface import IntArray, Ranges
 from hekat.protocol.vertical_trees.messages import HostReadyMessage, JoinedBinsMessage
-from hekat.protocol.vertical_trees.sums_plan import ROW_RANGE
+from hekat.protocol.vertical_trees.sums_plan import MOST_COLUMNS, ROW_RANGE
 
 Bools = npt.NDArray[np.bool_]
-MOST_COLUMNS = 1 << 16
 MOST_COLUMN_BINS = 256
 
 
@@ -207,7 +206,9 @@ class HostSums:
     ) -> None:
         """Hold the rows of joined bins to the nodes' own and to the least of a bin."""
         is_live = told.bin_counts > 0
-        if (rows < 0).any() or not np.array_equal(rows.sum(axis=-1)[is_live], _spread(node_rows, is_live)):
+        # No bin has more rows than its node: sums of what it tells cannot wrap.
+        is_possible = (rows >= 0).all() and (rows <= node_rows[:, np.newaxis, np.newaxis]).all()
+        if not is_possible or not np.array_equal(rows.sum(axis=-1)[is_live], _spread(node_rows, is_live)):
             raise self.refused("counts other rows than a node has", "rows of joined bins that add up to the node's")
         is_bin = np.arange(rows.shape[-1]) < told.bin_counts[..., np.newaxis]
         is_held = is_bin & ~splitting[..., np.newaxis]

@@ -49,8 +49,10 @@ from hekat.protocol.vertical_trees.steps import (
     TREE_END,
     iteration_step,
     level_step,
+    model_id_of,
 )
 from hekat.protocol.vertical_trees.sums_plan import (
+    MOST_COLUMNS,
     make_exchange,
     root_ranges,
     sampled_places,
@@ -84,6 +86,14 @@ def _announce(channel: RecordedChannel, part: HostPart, settings: VerticalTreesS
     channel.send(settings.guest, READY_STEP, ready)
     start = channel.receive(settings.guest, START_STEP, StartMessage)
     own, counts = settings.parties.index(channel.party), start.column_counts
+    _check_model_id(start, part, settings, run, channel.session_id)
+    if not all(0 <= count <= MOST_COLUMNS for count in counts):
+        raise ProtocolError(
+            f"{settings.guest} tells columns that cannot be",
+            expected=f"0 to {MOST_COLUMNS:,} columns of each party",
+            got="others",
+            cure="find out what runs there: this release does not send such counts",
+        )
     for what, guests, here in (
         ("rows", start.row_count, part.table.row_count),
         ("iterations", start.trees_done, run.trees_done),
@@ -99,6 +109,20 @@ def _announce(channel: RecordedChannel, part: HostPart, settings: VerticalTreesS
             )
     part.check_leak(channel.ledger)
     return start
+
+
+def _check_model_id(
+    start: StartMessage, part: HostPart, settings: VerticalTreesSettings, run: TreesRun, session_id: bytes
+) -> None:
+    """Raise ProtocolError unless the model is the resumed one, or this session's."""
+    expected = part.model_id if run.resume_from is not None else model_id_of(session_id)
+    if start.model_id != expected:
+        raise ProtocolError(
+            f"{settings.guest} begins with another model than this host has",
+            expected=expected,
+            got="another name",
+            cure="resume all parties from the states of one training",
+        )
 
 
 class _Host:
