@@ -65,6 +65,7 @@ def test_numbers_are_predicted_as_by_scikit_learn_and_training_ends_early() -> N
     assert model.score(X_test, y_test) > reference.score(X_test, y_test) - 0.1
     assert model.n_iter_ < 60
     assert len(model.validation_losses_) == model.n_iter_ + 1
+    assert model.validation_["rmse"] ** 2 / 2 == pytest.approx(model.validation_losses_[-1])
 
 
 def test_a_warm_start_goes_on_to_the_trees_of_one_training() -> None:

@@ -238,6 +238,7 @@ class HorizontalTrees(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_: int = len(state.bins)
         self.losses_: list[float] = list(state.losses)
         self.validation_losses_: list[float] = [loss_of(metrics) for metrics in state.held_out]
+        self.validation_: dict[str, float] = dict(state.held_out[-1]) if state.held_out else {}
         gains, splits = state.ensemble.importances(self.n_features_in_)
         self.feature_importances_: FloatArray = gains / gains.sum() if gains.sum() > 0 else gains
         self.split_counts_: npt.NDArray[np.int64] = splits
@@ -268,6 +269,7 @@ class HorizontalGradientBoostingClassifier(ClassifierMixin, HorizontalTrees):  #
         n_iter_: How many iterations there are.
         losses_: The mean log-loss of the training rows before each iteration, and of the final model.
         validation_losses_: The same of held-out rows; empty without early stopping.
+        validation_: What the final model reaches on held-out rows: rows, log_loss, accuracy, auc; of numbers rmse.
         feature_importances_: Each column's part of all gains.
         split_counts_: How many splits each column has.
         n_features_in_: How many columns there are.

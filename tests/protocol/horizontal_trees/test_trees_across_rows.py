@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from tests.protocol.horizontal_trees.trees_rehearsal import FINE, Rehearsal, make_settings, make_tables, pool
 
+from hekat.data import hold_out_rows
 from hekat.model.trees import BinnedTable, bin_rows, make_objective, train_plain
 
 
@@ -79,6 +81,14 @@ def test_held_out_rows_end_training_once_nothing_improves() -> None:
     assert len(state.held_out) == state.iterations_done + 1
     held_out = [metrics["log_loss"] for metrics in state.held_out[:-1]]
     assert min(held_out[-3:]) >= held_out[-4] - 1e-3
+    tables = make_tables(4)
+    parts = [hold_out_rows(table, 0.3, training.seed)[1] for table in tables.values()]
+    features = np.concatenate([part.features for part in parts])
+    scores = state.ensemble.raw_scores(bin_rows(features, state.bins))[0]
+    found = state.held_out[-1]
+    exact = roc_auc_score(np.concatenate([part.labels for part in parts]), scores)
+    assert abs(found["auc"] - exact) <= found["auc_error"] + 1e-12
+    assert found["auc_error"] < 0.05
     assert state.held_out[0]["rows"] == sum(round(0.3 * rows) for rows in (90, 40, 70))
 
 

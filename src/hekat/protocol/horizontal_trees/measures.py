@@ -12,6 +12,8 @@ import numpy.typing as npt
 from hekat.codec.clip import FloatArray
 from hekat.errors import DivergedError, InputError, ProtocolError
 from hekat.model.trees import Objective
+from hekat.protocol.horizontal.training.score_bins import count_in_bins, first_edges, places_of
+from hekat.protocol.horizontal.training.validation_counts import score_metrics
 from hekat.protocol.secure_sum.aggregation import Counter
 
 LABEL_UNITS, MAX_LABEL = 2**40, 2**30
@@ -19,6 +21,8 @@ LOSS_UNITS, MAX_LOSS = 2**40, 2**60
 LEAF_UNITS = 2**32
 FIRST_BOUNDS, LATER_BOUNDS = 320, 64
 """How many bounds on gradients are told apart before the first tree, and later; each is 2^(1/4) times the next."""
+SCORE_BINS = 256
+"""Bins of the scores of held-out rows, for the AUC of the final model."""
 TRAINING, HELD_OUT = "training", "held-out"
 
 
@@ -126,6 +130,34 @@ def read_losses(name: str, sums: Mapping[str, int], class_count: int) -> dict[st
     if class_count:
         return {"rows": rows, "log_loss": mean, "accuracy": sums[f"{name}/hits"] / rows}
     return {"rows": rows, "rmse": math.sqrt(2 * mean)}
+
+
+def score_counters(
+    objective: Objective, scores: FloatArray, labels: npt.NDArray[Any], weight_max: int
+) -> list[Counter]:
+    """For each scored class, how many rows of it and of the others lie in each bin of the scores, (trees, rows)."""
+    probabilities = objective.predict(scores)
+    counters = []
+    for number in _scored(objective.class_count):
+        places = places_of(probabilities, number)
+        for side, chosen in enumerate((labels != number, labels == number)):
+            counts = count_in_bins(places, chosen, first_edges(SCORE_BINS)).tolist()
+            counters += [Counter(f"scores/{number}/{side}/{k}", count, weight_max) for k, count in enumerate(counts)]
+    return counters
+
+
+def read_scores(sums: Mapping[str, int], class_count: int) -> dict[str, float]:
+    """ "auc", and "auc_error", how far it is off at most, as means over classes; nothing where a class has no row."""
+    histograms = []
+    for number in _scored(class_count):
+        others, own = ([sums[f"scores/{number}/{side}/{k}"] for k in range(SCORE_BINS)] for side in (0, 1))
+        histograms.append((others, own))
+    return score_metrics(histograms)
+
+
+def _scored(class_count: int) -> tuple[int, ...]:
+    """The second of two classes, or each of more against the rest; none of a regression."""
+    return (1,) if class_count == 2 else tuple(range(class_count))
 
 
 def loss_of(metrics: Mapping[str, float]) -> float:

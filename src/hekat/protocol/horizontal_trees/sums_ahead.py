@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hekat.protocol.horizontal_trees.binning.agree_on_bins import most_cells
+from hekat.protocol.horizontal_trees.measures import SCORE_BINS
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 
@@ -42,5 +43,6 @@ def most_slots(settings: HorizontalTreesSettings, column_count: int) -> int:
     asked: int = settings.tree_count * 2 ** max(0, training.max_depth - 2)
     histograms = 3 * asked * column_count * (training.max_bins + 1)
     leaves: int = 3 * settings.tree_count * 2**training.max_depth
-    counters = _OTHER_COUNTERS * (1 + settings.tree_count) + leaves
+    scores = 2 * SCORE_BINS * settings.tree_count if settings.held_out_fraction else 0
+    counters = _OTHER_COUNTERS * (1 + settings.tree_count) + leaves + scores
     return max(most_cells(column_count, training.max_bins), histograms) + _COUNTER_SLOTS * counters

@@ -48,6 +48,8 @@ from hekat.protocol.horizontal_trees.measures import (
     reach_counters,
     read_losses,
     read_reach,
+    read_scores,
+    score_counters,
 )
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.horizontal_trees.state import TreesState, digest_trees, encode_totals, padded_counts
@@ -308,8 +310,17 @@ class _Trainer:
     def measure_at_end(self) -> None:
         """Sum the losses of the final model, once."""
         if not self.state.measured:
-            self._learn_losses(sum_counters(self._aggregation, FINAL_STEP, self._losses(), value_bits=COUNTER_BITS))
-            self._run.note(FINAL_STEP, "the losses of the final model")
+            counters, class_count = self._losses(), self._settings.class_count
+            scored = self._held_out if class_count else None
+            if scored is not None:
+                weight_max = self._settings.weight_max
+                counters += score_counters(self._objective, scored.scores, scored.labels, weight_max)
+            sums = sum_counters(self._aggregation, FINAL_STEP, counters, value_bits=COUNTER_BITS)
+            self._learn_losses(sums)
+            by_score = "" if scored is None else ", and held-out rows of all parties by score and class"
+            self._run.note(FINAL_STEP, f"the losses of the final model{by_score}")
+            if scored is not None:
+                self.state.held_out[-1] |= read_scores(sums, class_count)
             self.state.measured = True
             self._run.save(self.state)
 
