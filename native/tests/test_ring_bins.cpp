@@ -10,6 +10,8 @@ using hekat::test::check;
 using hekat::test::Limbs;
 using hekat::test::Source;
 
+constexpr std::int32_t kAny = -2;
+
 struct Case {
     const char* name;
     std::size_t degree;
@@ -19,7 +21,7 @@ struct Case {
     std::size_t columns;
     std::vector<std::int64_t> starts;  // the last is the number of rows
     std::size_t components;
-    bool same_digits;
+    std::int32_t digit;  // of all rows and columns; kAny: any, or absent
 
     std::size_t rows() const { return static_cast<std::size_t>(starts.back()); }
     std::size_t group_rows() const { return degree / window; }
@@ -30,8 +32,7 @@ std::vector<std::int32_t> make_digits(const Case& one, Source& source) {
     std::vector<std::int32_t> digits(one.columns * one.rows());
     const std::size_t limit = one.window * one.window_count;
     for (std::int32_t& digit : digits) {
-        digit = static_cast<std::int32_t>(one.same_digits ? limit - 1 : source.limb() % (limit + 1)) -
-                (one.same_digits ? 0 : 1);
+        digit = one.digit == kAny ? static_cast<std::int32_t>(source.limb() % (limit + 1)) - 1 : one.digit;
     }
     return digits;
 }
@@ -120,20 +121,25 @@ int main() {
     for (const CpuPath path : test::ring_paths()) {
         for (const std::size_t degree : {1024, 2048, 4096, 8192}) {
             std::vector<Limb> primes = test::end_primes(degree);
-            for (const Limb p : primes_below(48, degree, 2)) primes.push_back(p);
+            for (const unsigned bits : {48, 49}) primes.push_back(primes_below(bits, degree, 1)[0]);
             for (const Limb p : primes) {
-                test_case({"groups", degree, {p}, degree / 4, 2, 3, {1, 3, 3, 9}, 2, false}, path, source);
-                test_case({"the same digits", degree, {p}, 256, 1, 40, {0, 4}, 1, true}, path, source);
+                test_case({"groups", degree, {p}, degree / 4, 2, 3, {1, 3, 3, 9}, 2, kAny}, path, source);
+                // All terms at the first place: each level adds 2 p to the last slot, and takes nothing from
+                // it.
+                test_case({"the first place", degree, {p}, degree / 2, 1, 1, {0, 2}, 1, 0}, path, source);
+                test_case({"the same digits", degree, {p}, 256, 1, 40, {0, 4}, 1, 255}, path, source);
             }
         }
         const std::vector<Limb> two = primes_below(48, 1024, 2);
-        test_case({"windows of one", 1024, two, 1, 3, 2, {0, 70}, 4, false}, path, source);
-        test_case({"two primes", 1024, two, 64, 5, 7, {0, 20, 37}, 3, false}, path, source);
-        test_case({"many terms at a place", 1024, two, 1024, 1, 9001, {0, 1}, 1, true}, path, source);
-        for (const std::int64_t groups : {255, 256, 257, 513}) {
-            test_case({"many groups", 1024, {two[0]}, 1024, 1, 2, {0, groups}, 1, true}, path, source);
+        test_case({"windows of one", 1024, two, 1, 3, 2, {0, 70}, 4, kAny}, path, source);
+        test_case({"two primes", 1024, two, 64, 5, 7, {0, 20, 37}, 3, kAny}, path, source);
+        // More than 2^14 residues just below 2^50 pass 2^64.
+        test_case({"many terms at a place", 1024, primes_below(50, 1024, 1), 1024, 1, 20001, {0, 1}, 1, 1023},
+                  path, source);
+        for (const std::int64_t groups : {511, 512, 513, 1025}) {
+            test_case({"many groups", 1024, {two[0]}, 1024, 1, 2, {0, groups}, 1, 1023}, path, source);
         }
-        test_case({"more groups than a cache holds", 1024, {two[0]}, 1024, 1, 2, {0, 147}, 7, true}, path,
+        test_case({"more groups than a cache holds", 1024, {two[0]}, 1024, 1, 2, {0, 147}, 7, 1023}, path,
                   source);
     }
     return test::verdict();

@@ -10,6 +10,8 @@ namespace {
 // Words of a slice of elements that stay in the second cache, beside what is made of plaintexts.
 constexpr std::size_t kTileWords = std::size_t{1} << 16;
 constexpr std::size_t kLeastTile = 8;
+static_assert(kTileWords / (kMinDegree / kBinSlices) <= kMostProducts,
+              "sums of a tile's products are reduced in time");
 // Plaintexts that are made before they are multiplied.
 constexpr std::size_t kBatch = 8;
 constexpr std::size_t kTasksPerThread = 8;
@@ -75,7 +77,7 @@ void BinSums::sum_task(const Work& work, std::size_t task) const {
     const std::size_t end_window = (bundle + 1) * work.window_count / work.bundles;
     const std::size_t first_run = work.places.first_run(segment);
     const std::size_t end_run = work.places.first_run(segment + 1);
-    const std::size_t tile = std::min(std::max(kTileWords / (components * words), kLeastTile), kMostProducts);
+    const std::size_t tile = std::max(kTileWords / (components * words), kLeastTile);
     const std::size_t tile_runs = std::min(tile, end_run - first_run);
     const std::size_t stride = 8 * components * tile_runs;
     const std::size_t sums_stride = 16 * components;

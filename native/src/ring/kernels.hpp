@@ -104,7 +104,7 @@ struct Kernels {
                       const Prime& prime);
 };
 
-inline constexpr std::size_t kMostProducts = 256;
+inline constexpr std::size_t kMostProducts = 1 << 10;
 
 const Kernels& kernels_of(CpuPath path);
 

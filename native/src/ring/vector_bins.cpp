@@ -2,8 +2,9 @@
 // for all eight lanes, so that no level of the transform turns vectors. The first six levels are a sum over
 // the few places; the others run within registers, three at a time.
 //
-// Where a prime has 48 bits or fewer, residues below 16 p fit 52 bits and nothing is reduced on the way: what
-// stands above those 52 bits is without meaning, and a product does not look at it.
+// Where a prime p has b bits, 48 or fewer, nothing is reduced on the way: what is reduced first is below
+// p + 2^(b - 1) and a little, each level adds up to 2 p, and after seven all is below 15.5 2^b and a little,
+// that is, below 2^52. What stands above those 52 bits is without meaning, and a product does not look at it.
 #include "bigint/vector_transpose.hpp"
 #include "ring/vector_prime.hpp"
 #include "ring/vectors.hpp"
@@ -17,7 +18,9 @@ constexpr unsigned kRoomyBits = 48;
 // Sums of so many residues below 2^50, and a reduced one, are below 2^63.
 constexpr std::uint32_t kMostTerms = 1 << 12;
 
-// Any x below 2^63 to below 3 p, in its low 52 bits; p takes part in it at most 2^13 times.
+// Any x below 2^63 and 2^42 p to below p + 2^(bits - 1) + p / 2^9, in its low 52 bits: the quotient's
+// estimate loses less than 2^(bits - 1) / p where x is shifted, 2^-9 by the reciprocal, and 1 where it is
+// rounded down.
 struct Reduction {
     HEKAT_IFMA_INLINE explicit Reduction(const Prime& tables)
         : prime(tables), reciprocal(spread(tables.reciprocal)), shift(tables.bits - 1) {}
@@ -95,17 +98,13 @@ HEKAT_IFMA_INLINE void join_layers(Limb* z, const SparsePlaintext& plaintext, st
     }
 }
 
-// The level of 8 blocks of 16 vectors. Seven levels behind sums below 3 p would reach 16 p: they are reduced.
+// The level of 8 blocks of 16 vectors.
 template <bool roomy>
-HEKAT_IFMA_INLINE void join_middle(Limb* z, const Tree& tree, const Reduction& reduction) {
+HEKAT_IFMA_INLINE void join_middle(Limb* z, const Tree& tree, const VectorPrime& prime) {
     for (std::size_t block = 0; block < 8; ++block, z += 8 * 16) {
         for (std::size_t j = 0; j < 8; ++j) {
             Vector x[2] = {load(z, j), load(z, 8 + j)};
-            if (roomy) {
-                x[0] = reduction(x[0] & reduction.prime.mask);
-                x[1] = reduction(x[1] & reduction.prime.mask);
-            }
-            join_parts<2, roomy>(x, 8 + block, tree, reduction.prime);
+            join_parts<2, roomy>(x, 8 + block, tree, prime);
             store(z, j, x[0]);
             store(z, 8 + j, x[1]);
         }
@@ -131,7 +130,7 @@ HEKAT_IFMA void transform_slice(Limb* z, const SparsePlaintext& plaintext, const
     if (layout.members == 2) join_layers<2, roomy>(z, plaintext, layout.groups, rows, tree, reduction);
     if (layout.members == 4) join_layers<4, roomy>(z, plaintext, layout.groups, rows, tree, reduction);
     if (layout.members == 8) join_layers<8, roomy>(z, plaintext, layout.groups, rows, tree, reduction);
-    if (layout.places == 128) join_middle<roomy>(z, tree, reduction);
+    if (layout.places == 128) join_middle<roomy>(z, tree, reduction.prime);
     join_last<roomy>(z, layout.places, tree, reduction.prime);
 }
 
