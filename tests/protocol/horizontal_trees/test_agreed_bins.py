@@ -103,6 +103,17 @@ def test_cells_that_are_cut_count_the_same_rows_and_end_at_single_floats() -> No
     assert bin_counts_of(cells, edges).tolist() == np.unique(values, return_counts=True)[1].tolist()
 
 
+def test_a_cell_of_a_lone_row_is_never_cut_however_few_rows_there_are() -> None:
+    values = np.array([3.0, 70.123456789, 5e6])
+    keys = np.sort(keys_of(values))
+    cells = first_cells()
+    cells = Cells(cells.starts, np.diff(np.searchsorted(keys, np.append(cells.starts, end_key()))))
+    assert refine(cells, keys.size, 16) is None
+    edges = find(values[:, None], 16).columns[0].edges
+    # Halfway between the quarters of powers of two that 70.12 and 5,000,000 lie in.
+    assert edges[1] == pytest.approx((80 + 2**22) / 2)
+
+
 @pytest.mark.parametrize("change", [1, -1])
 def test_new_cells_that_do_not_hold_the_old_ones_rows_are_refused(change) -> None:
     keys = np.sort(keys_of(np.linspace(1.0, 2.0, 50)))

@@ -46,7 +46,8 @@ class Refinement:
 def refine(cells: Cells, row_count: int, bin_count: int) -> Refinement | None:
     """What to cut next; None where no cell holds too many rows that can be told apart."""
     widths = cells.ends - cells.starts
-    most = row_count // (FINENESS * bin_count)
+    # A lone row is never cut out: it would be told to a few more digits each time, and no bin would be better for it.
+    most = max(1, row_count // (FINENESS * bin_count))
     places = np.flatnonzero((cells.counts > most) & (widths > 1))
     if not places.size:
         return None
