@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-first-day bench-network bench-training bench-vertical build docs images clean
+.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-first-day bench-network bench-training bench-trees bench-vertical build docs images clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench     the measurements kept in benchmarks/results"
 	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
 	@echo "make bench-first-day   CSV files to a model, a million rows, two hundred parties (about 5 minutes)"
+	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (minutes)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"
@@ -185,6 +186,14 @@ bench-first-day: $(VENV)/.bench
 bench-vertical: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_psi.py
 	$(BIN)/python benchmarks/bench_vertical.py $(if $(CREDIT),--credit $(CREDIT))
+	$(BIN)/python benchmarks/write_measured_pages.py
+
+# Boosted trees: seconds and bytes of a tree by columns and by rows; DATA is a folder with credit/ and a9a/, whose
+# held-out scores are measured then too.
+bench-trees: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench_trees.py
+	PYTHONPATH=benchmarks $(BIN)/python -m trees.across_rows --keep
+	$(BIN)/python benchmarks/train_trees.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.
