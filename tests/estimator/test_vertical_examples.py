@@ -37,3 +37,12 @@ def test_the_clinic_and_two_registers_are_as_good_encrypted_as_in_one_place(run_
     losses = losses_of(output)
     assert losses == sorted(losses, reverse=True)
     assert "- arbiter: decrypt " in output
+
+
+def test_trees_of_the_clinic_and_the_laboratory_are_as_good_encrypted_as_in_one_place(run_example) -> None:
+    output = run_example("vertical_trees.py")
+    encrypted = number_after("AUC of the encrypted training", output)
+    assert abs(encrypted - number_after("AUC of scikit-learn, all columns in one place", output)) <= 0.01
+    assert encrypted > number_after("AUC of scikit-learn, the clinic's columns alone", output)
+    assert "- laboratory: " in output
+    assert "the guest opens at most" in output

@@ -11,6 +11,10 @@ from hekat.estimator.horizontal_estimators import (
 from hekat.estimator.horizontal_trees import HorizontalGradientBoostingClassifier, HorizontalGradientBoostingRegressor
 from hekat.estimator.linear_regression import VerticalLinearRegression
 from hekat.estimator.logistic_regression import VerticalLogisticRegression
+from hekat.estimator.vertical_trees.estimators import (
+    VerticalGradientBoostingClassifier,
+    VerticalGradientBoostingRegressor,
+)
 
 __all__ = [
     "CommonRows",
@@ -20,6 +24,8 @@ __all__ = [
     "HorizontalLogisticRegression",
     "HorizontalMLPClassifier",
     "HorizontalMLPRegressor",
+    "VerticalGradientBoostingClassifier",
+    "VerticalGradientBoostingRegressor",
     "VerticalLinearRegression",
     "VerticalLogisticRegression",
     "cross_val_score",

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from hekat.errors import InputError
+from hekat.estimator.columns_estimator import read_classes
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.vertical_regression import FloatArray, VerticalRegression
 from hekat.protocol.vertical_linear.prediction.answers import answers_of, probabilities_of
@@ -114,13 +114,4 @@ class VerticalLogisticRegression(ClassifierMixin, VerticalRegression):  # type: 
 
     def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...], npt.NDArray[Any]]:
         check_classification_targets(labels)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        names = tuple(str(one).strip() for one in classes.tolist())
-        if len(names) < 2 or len(set(names)) != len(names) or not all(names):
-            raise InputError(
-                "labels that are no classes",
-                expected="two different labels or more, each with a text of its own",
-                got=f"{len(names)}",
-                cure="give y with all classes to be told apart",
-            )
-        return np.asarray(names)[numbers], names, classes
+        return read_classes(labels)

@@ -17,12 +17,13 @@ _PARAMETERS = {
     "protection.kind": "protection",
     "label_leak.accepted": "label_leak_accepted",
     "column_leak.accepted": "column_leak_accepted",
+    "bin_leak.accepted": "bin_leak_accepted",
     "intersection.kind": "intersection",
     "training.rounds": "rounds",
     "model.name": "the estimator's class",
 }
 _KEY = re.compile(
-    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|intersection|validation)\.\w+"
+    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|bin_leak|intersection|validation)\.\w+"
 )
 # What sites have to allow besides: an estimator is asked by nobody but its caller.
 _POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")

@@ -3,18 +3,16 @@ for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from sklearn.base import BaseEstimator
-
-from hekat.data import Table
-from hekat.errors import InputError, JobError, PolicyError
+from hekat.errors import JobError, PolicyError
+from hekat.estimator.columns_estimator import ColumnsEstimator
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.data_frames import IdName
-from hekat.estimator.party_tables import Columns, check_ids
-from hekat.protocol.psi.settings import KINDS, IntersectionSettings
+from hekat.estimator.party_tables import Columns
+from hekat.protocol.psi.settings import KINDS
 from hekat.protocol.setting_checks import check_choice
-from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS, check_prediction_limit
+from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS, PredictionSettings
 from hekat.protocol.vertical_linear.settings import Form, Protection, Task, VerticalLinearSettings
@@ -22,7 +20,7 @@ from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearT
 from hekat.scheme.paillier import KeyPair
 
 
-class VerticalParameters(BaseEstimator):  # type: ignore[misc]
+class VerticalParameters(ColumnsEstimator):
     """The parameters of a vertical regression: a job file's settings under plain names, checked when `fit` begins.
 
     Args:
@@ -226,41 +224,5 @@ class VerticalParameters(BaseEstimator):  # type: ignore[misc]
                 "or raise max_predictions",
             )
 
-    def _count_predictions(self, predicted: dict[str, int], party: str, row_count: int) -> None:
-        """Count rows before they are predicted with a party's part; `predicted` counts them by party. Raises
-        PolicyError."""
-        used = predicted.get(party, 0)
-        check_prediction_limit(party, row_count, used, self.max_predictions, "the parameter max_predictions")
-        predicted[party] = used + row_count
-
-    def _intersection(self, tables: Mapping[str, Table]) -> IntersectionSettings | None:
-        """How the parties find common rows; None where no table has ids."""
-        has_ids = any(table.ids is not None for table in tables.values())
-        return self._intersection_of(tuple(tables), tables.values()) if has_ids else None
-
-    def _intersection_of(self, parties: tuple[str, ...], tables: Iterable[Table]) -> IntersectionSettings | None:
-        """How `parties` find common rows; `tables` are those that lie here. Raises InputError for one without ids."""
-        if self.intersection is None:
-            _check_same_ids(tables)
-            return None
-        check_ids(tables)
-        return IntersectionSettings(parties[0], parties[1:], kind=self.intersection)
-
     def _key_of(self, name: str) -> KeyPair | None:
         return None if self.keys is None else self.keys.get(name)
-
-
-def _check_same_ids(tables: Iterable[Table]) -> None:
-    """Raise InputError where tables that lie here have ids, and not the same ones row by row."""
-    held = [table for table in tables if table.ids is not None]
-    for table in held[1:]:
-        first = held[0]
-        assert first.ids is not None
-        assert table.ids is not None
-        if first.ids.to_rows() != table.ids.to_rows():
-            raise InputError(
-                f"rows of {first.name} and {table.name} have different ids",
-                expected="the same ids in the same order, for intersection=None",
-                got="other ids, or another order",
-                cure="leave intersection at its default: common rows are then found by their ids",
-            )

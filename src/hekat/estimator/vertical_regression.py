@@ -16,6 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from hekat.data import Table
 from hekat.errors import InputError
+from hekat.estimator.columns_estimator import (
+    check_column_count,
+    check_same_parties,
+    in_guest_order,
+    seconds_by_part,
+)
 from hekat.estimator.data_frames import IdName
 from hekat.estimator.id_like import refuse_id_like
 from hekat.estimator.parameter_words import in_parameters
@@ -26,7 +32,6 @@ from hekat.estimator.played_roles import play_roles
 from hekat.ledger import AuditReport, RecordedChannel
 from hekat.progress_line import ProgressLine
 from hekat.protocol.loss_verdict import judge_losses
-from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical.common_tables import find_common_tables
 from hekat.protocol.vertical_linear.batches import batch_count
@@ -116,7 +121,7 @@ class VerticalRegression(VerticalParameters, ABC):
         self.ledgers_: dict[str, AuditReport] = played.audits
         self.seconds_: float = played.seconds
         self.seconds_by_part_: dict[str, dict[str, float]] = {
-            name: _by_part(steps, played.seconds) for name, steps in played.seconds_by_step.items()
+            name: seconds_by_part(steps, PARTS, played.seconds) for name, steps in played.seconds_by_step.items()
         }
         if not self.converged_:
             _warn_not_converged(self.n_iter_)
@@ -126,21 +131,9 @@ class VerticalRegression(VerticalParameters, ABC):
         """Predict jointly on this machine: the scores (rows, K) of the guest's rows, in their order."""
         check_is_fitted(self, "parts_")
         part = next(iter(self.parts_.values()))
-        if not isinstance(X, Mapping) and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
-            raise InputError(
-                "X has other columns than in fit",
-                expected=f"{self.n_features_in_} columns",
-                got=str(np.shape(X)[1]),
-                cure="give the same columns in the same order",
-            )
+        check_column_count(X, self.n_features_in_)
         tables = read_parties(X, self.columns, part.guest, self.id)
-        if set(tables) != {part.guest, *part.hosts} or set(self.parts_) != set(tables):
-            raise InputError(
-                "a joint prediction needs every party",
-                expected=f"columns and model parts of {', '.join((part.guest, *part.hosts))}",
-                got=f"columns of {', '.join(tables)}; parts of {', '.join(self.parts_)}",
-                cure="give all parties' columns; at a site, where one part lies, call predict_party",
-            )
+        check_same_parties(tables, part.parties, self.parts_)
         settings = self._prediction_settings(part)
         intersection = self._intersection(tables)
         roles = {
@@ -160,7 +153,7 @@ class VerticalRegression(VerticalParameters, ABC):
         self.prediction_ledgers_: dict[str, AuditReport] = played.audits
         received = results[settings.summing_party].scores
         assert received is not None
-        return _in_guest_order(received, results[part.guest].rows, len(tables[part.guest]))
+        return in_guest_order(received, results[part.guest].rows, len(tables[part.guest]))
 
     # --- one role, at a site -----------------------------------------------------------------------------------
 
@@ -292,30 +285,6 @@ def _warn_of_small_batches(row_count: int, settings: VerticalLinearSettings) -> 
 def _own_table(values: Any, name: str, id_name: IdName) -> Table:
     """A party's own table, with its labels where there are any."""
     return values if isinstance(values, Table) else as_table(values, name, id_name)
-
-
-def _in_guest_order(scores: FloatArray, rows: npt.NDArray[np.int64] | None, row_count: int) -> FloatArray:
-    if rows is None:
-        return scores
-    if len(rows) != row_count:
-        raise InputError(
-            "rows of the guest that not every party has",
-            expected=f"hosts' columns for each of the {row_count:,} rows",
-            got=f"{len(rows):,} rows common to all",
-            cure="predict the common rows: hekat.estimator.find_common_rows(tables).tables",
-        )
-    ordered = np.empty_like(scores)
-    ordered[rows] = scores
-    return ordered
-
-
-def _by_part(steps: Mapping[str, float], total_seconds: float) -> dict[str, float]:
-    """Seconds by the parts that a reader is shown; the rest is idle: other roles compute, or this one waits."""
-    parts: dict[str, float] = {}
-    for step, seconds in steps.items():
-        part = step if step == INTERSECTION else PARTS.get(step, "others")
-        parts[part] = parts.get(part, 0.0) + seconds
-    return {**parts, "idle": max(0.0, total_seconds - sum(parts.values()))}
 
 
 def _ignore(record: EpochRecord) -> None:

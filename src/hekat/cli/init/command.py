@@ -41,18 +41,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--protocol",
         choices=("horizontal", *GUEST_PROTOCOLS),
         default="horizontal",
-        help="horizontal (the default): other rows, same columns; vertical_linear: other columns of the same people; "
-        "psi: only which ids are common",
+        help="horizontal (the default): other rows, same columns; vertical_linear: other columns of the same people, "
+        "a regression; vertical_trees: the same, boosted trees; psi: only which ids are common",
     )
     parser.add_argument("--parties", type=names_option, help="horizontal: who trains, a,b,c")
     parser.add_argument("--aggregator", help="horizontal: who adds updates that it cannot read (default: hub)")
-    parser.add_argument("--guest", help="vertical_linear, psi: who has the labels, or compares (default: alpha)")
-    parser.add_argument("--hosts", type=names_option, help="vertical_linear, psi: the others, b,c (default: beta)")
+    parser.add_argument(
+        "--guest", help="vertical_linear, vertical_trees, psi: who has the labels, or compares (default: alpha)"
+    )
+    parser.add_argument(
+        "--hosts", type=names_option, help="vertical_linear, vertical_trees, psi: the others, b,c (default: beta)"
+    )
     parser.add_argument(
         "--arbiter", help="vertical_linear: who opens masked gradients (default: nobody, weights in shares)"
     )
     parser.add_argument(
-        "--id", type=names_option, help="vertical_linear, psi: the column or columns that name a person (default: id)"
+        "--id",
+        type=names_option,
+        help="vertical_linear, vertical_trees, psi: the column or columns that name a person (default: id)",
     )
     parser.add_argument(
         "--model", choices=MODELS, help="default: logistic; linear where labels are numbers; torch: code of yours"

@@ -1,4 +1,4 @@
-"""`hekat init --protocol vertical_linear` and `psi`: a job of one guest and its hosts, to edit."""
+"""`hekat init --protocol vertical_linear`, `vertical_trees` and `psi`: a job of one guest and its hosts, to edit."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ def init_guest_job(options: argparse.Namespace) -> int:
         )
     if options.protocol == "psi":
         refuse_options(options, "psi", "arbiter", "model", "classes", "label", command="hekat init")
+    if options.protocol == "vertical_trees":
+        refuse_options(options, "vertical_trees", "arbiter", "model", command="hekat init")
     usual = NewGuestJob(options.protocol)
     found = None if options.tables is None else suggest_guest_job(options, usual)
     job = _choose(options, usual, found)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
-from hekat.job.new.new_guest_job import NewGuestJob
-from hekat.job.new.template_lines import chosen, default, example, setting
+from hekat.job.new.new_guest_job import NewGuestJob, columns_for_trees
+from hekat.job.new.template_lines import chosen, default, example
+from hekat.job.new.tree_sections import matching_sections, tree_sections
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.protocol.vertical_linear.settings import (
@@ -26,6 +27,7 @@ from hekat.protocol.vertical_linear.training_settings import (
 
 _WHAT = {
     "vertical_linear": "parties have other columns of the same people; one of them has the labels",
+    "vertical_trees": "parties have other columns of the same people; boosted trees are grown on all of them",
     "psi": "parties learn which ids they share, and nothing is trained",
 }
 _COLUMNS = {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "other"}}
@@ -33,7 +35,8 @@ _COLUMNS = {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "othe
 
 def guest_job_text(job: NewGuestJob) -> str:
     """The whole job file; it parses, and with its defaults uncommented it says the same."""
-    sections = [_top(job), *(_regression(job) if job.trains else [_intersection_alone(job)])]
+    body = tree_sections(job) if job.is_trees else _regression(job) if job.trains else [_intersection_alone(job)]
+    sections = [_top(job), *body]
     sections += column_sections(job.columns)
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 
@@ -51,7 +54,7 @@ def _top(job: NewGuestJob) -> list[str]:
         ),
         chosen("hosts", list(job.hosts), "have other columns" if job.trains else "whom the guest compares with"),
     ]
-    if job.trains:
+    if job.trains and not job.is_trees:
         arbiter = "opens masked gradients, has no rows, and must not collude with any party"
         lines.append(
             example("arbiter", "arbiter", f"{arbiter}; none: weights in shares")
@@ -67,8 +70,12 @@ def _top(job: NewGuestJob) -> list[str]:
             chosen("classes", list(job.classes), "what labels can be; left out for a regression")
             if job.classes
             else example("classes", ["no", "yes"], "what labels can be; left out here: a regression"),
-            default("sparse", False, "true: rows are held sparse at every party"),
-            *([] if job.columns else [example("columns", _COLUMNS, COLUMNS_COMMENT)]),
+            *([] if job.is_trees else [default("sparse", False, "true: rows are held sparse at every party")]),
+            *(
+                []
+                if job.columns
+                else [example("columns", columns_for_trees(_COLUMNS) if job.is_trees else _COLUMNS, COLUMNS_COMMENT)]
+            ),
         ]
     lines.append(example("party_keys", {job.guest: "hekat-party-ed25519:..."}, "of every role: hekat keys party"))
     waits = "seconds to wait for a message; 120 for each role"
@@ -91,20 +98,7 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
         _model(job),
         _training(job),
         _protection(job),
-        [
-            "[intersection]                           # how rows are matched: docs/explanation/set_intersection.md",
-            default("kind", KINDS[0], '"ecdh", "rsa_blind"; "aligned": rows are in one order already'),
-            example("key_bits", DEFAULT_KEY_BITS, 'bits of the key that "rsa_blind" makes for the run'),
-        ],
-        [
-            "[validation]",
-            setting(
-                "hold_out",
-                job.hold_out,
-                0.0,
-                "fraction of the common rows to measure on and not to train on; not with test_data",
-            ),
-        ],
+        *matching_sections(job),
         [
             "[prediction]",
             default("receivers", [job.guest], "who learns the scores of new rows; nobody else does"),

@@ -6,20 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hekat.data.columns.specs import CATEGORY_FILL, NUMBER_FILLS
 from hekat.errors import InputError
 
-GUEST_PROTOCOLS = ("vertical_linear", "psi")
+GUEST_PROTOCOLS = ("vertical_linear", "vertical_trees", "psi")
 MODELS = ("logistic", "linear")
+_FILLS = (*NUMBER_FILLS, CATEGORY_FILL)
 
 
 @dataclass(frozen=True)
 class NewGuestJob:
-    """One new vertical regression or set intersection, on tables in CSV files unless `kinds` says otherwise of a
-    party.
+    """One new regression, training of trees or set intersection, on tables in CSV files unless `kinds` says otherwise.
 
-    `arbiter`, `model`, `classes` and `label` are for a regression, `hold_out` is the part of the common rows to measure
-    it on. `sources` are the options of parties' data sources as the site file says them, where tables were looked at,
-    and `columns` is what the job says of columns. Raises InputError for choices that do not go together.
+    `arbiter` and `model` are for a regression; `classes` (none: numbers) and `label` are for what trains, `hold_out` is
+    the part of the common rows to measure it on. `sources` are the options of parties' data sources as the site file
+    says them, where tables were looked at, and `columns` is what the job says of columns. Raises InputError for choices
+    that do not go together.
     """
 
     protocol: str
@@ -45,6 +47,11 @@ class NewGuestJob:
             _refuse("--hosts", "a different name for each role", ", ".join(roles), "rename one of them")
         if not self.trains:
             return
+        if self.is_trees:
+            object.__setattr__(self, "columns", columns_for_trees(self.columns))
+            if self.classes and len(set(self.classes)) < max(2, len(self.classes)):
+                _refuse("--classes", "two different classes or more", ", ".join(self.classes), "name them: no,yes")
+            return
         if self.model not in MODELS:
             _refuse("--model", " or ".join(MODELS), self.model, "choose one of them for a vertical job")
         if self.model == "linear" and self.classes:
@@ -57,7 +64,12 @@ class NewGuestJob:
     @property
     def trains(self) -> bool:
         """Whether a model is trained on what is common."""
-        return self.protocol == "vertical_linear"
+        return self.protocol != "psi"
+
+    @property
+    def is_trees(self) -> bool:
+        """Whether that model is of boosted trees."""
+        return self.protocol == "vertical_trees"
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -66,7 +78,7 @@ class NewGuestJob:
     @property
     def key_makers(self) -> tuple[str, ...]:
         """The roles that make a Paillier key: the arbiter, or without one guest and hosts."""
-        if not self.trains:
+        if not self.trains or self.is_trees:
             return ()
         return self.parties if self.arbiter is None else (self.arbiter,)
 
@@ -80,6 +92,20 @@ class NewGuestJob:
         if self.trains and party == self.guest:
             usual["label"] = self.label
         return self.sources.get(party) or usual
+
+
+def columns_for_trees(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What a job says of columns, without the fills that trees have no use for: they take empty cells as they are."""
+    kept: dict[str, dict[str, Any]] = {}
+    for name, said in columns.items():
+        own = {key: value for key, value in said.items() if not (key == "fill" and value in _FILLS)}
+        if own.get("missing") == "indicator":
+            del own["missing"]
+        if own.get("unknown") == CATEGORY_FILL:
+            own["unknown"] = "ignore"
+        if own:
+            kept[name] = own
+    return kept
 
 
 def _refuse(option: str, expected: str, got: str, cure: str) -> None:

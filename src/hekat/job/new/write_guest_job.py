@@ -14,6 +14,8 @@ from hekat.job.psi.site_check import check_site_allows_intersection
 from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
 from hekat.job.vertical_linear.site_check import check_site_allows_vertical
+from hekat.job.vertical_trees.job_file import load_trees_job
+from hekat.job.vertical_trees.site_check import check_site_allows_trees
 
 
 def write_guest_job(folder: Path, job: NewGuestJob) -> list[Path]:
@@ -34,4 +36,12 @@ def _check_intersection(folder: Path) -> None:
     check_site_allows_intersection(load_site(folder / SITE_FILE), load_intersection_job(folder / JOB_FILE))
 
 
-_CHECKS: Mapping[str, Callable[[Path], None]] = {"vertical_linear": _check_vertical, "psi": _check_intersection}
+def _check_trees(folder: Path) -> None:
+    check_site_allows_trees(load_site(folder / SITE_FILE), load_trees_job(folder / JOB_FILE))
+
+
+_CHECKS: Mapping[str, Callable[[Path], None]] = {
+    "vertical_linear": _check_vertical,
+    "vertical_trees": _check_trees,
+    "psi": _check_intersection,
+}

@@ -1,0 +1,1 @@
+"""Gradient boosting on columns of several parties, in the shape of scikit-learn."""

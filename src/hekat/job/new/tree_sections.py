@@ -1,0 +1,87 @@
+"""The sections of a new job of boosted trees across columns, and two that every job on columns has."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from hekat.job.new.new_guest_job import NewGuestJob
+from hekat.job.new.template_lines import default, example, setting
+from hekat.model.trees import TreeTraining
+from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
+from hekat.protocol.vertical_trees.settings import BIN_LEAK_ACCEPTED, VerticalTreesSettings
+
+_TRAINING = {
+    "max_iter": "iterations, at most; each adds a tree, or one for each of three classes or more",
+    "learning_rate": "what a leaf's value is multiplied with",
+    "max_depth": "splits from root to leaf, at most",
+    "max_leaf_nodes": "leaves of a tree, at most; unless said, no limit",
+    "min_samples_leaf": "rows of a leaf, and of a host's bin that is summed, at least",
+    "l2_regularization": "added to a leaf's sum of second derivatives",
+    "min_gain": "what a split has to gain more than",
+    "min_child_weight": "a leaf's sum of second derivatives, at least",
+    "max_bins": "bins of a column's values, 2 to 255; empty cells have one more",
+    "gradient_bits": "of a gradient as it is summed; leaves are exact",
+    "rounding": 'of a gradient to these bits: "stochastic", "nearest"',
+    "subsample": "part of the rows that an iteration uses",
+    "max_features": "part of the columns that an iteration uses",
+    "early_stopping": "rows held out of training end it once they no longer gain",
+    "validation_fraction": "part of the training rows held out for that",
+    "n_iter_no_change": "iterations without a gain that end training",
+    "tol": "the least fall of their loss that counts as a gain",
+    "seed": "of samples and of rounding; public",
+}
+
+
+def tree_sections(job: NewGuestJob) -> list[list[str]]:
+    """Every section below the top, with its defaults."""
+    settings = VerticalTreesSettings
+    return [
+        _training(),
+        [
+            "[protection]",
+            default("kind", settings.protection, '"lattice", "paillier"; "none" only where a site allows'),
+            example("key_bits", settings.key_bits, "bits of a Paillier key: 2048, 3072"),
+            default("hide_partition", settings.hide_partition, "hosts do not see rows of nodes; sites must allow it"),
+            default("label_party_first_trees", 0, "so many first iterations use the guest's columns alone"),
+        ],
+        [
+            "[bin_leak]                               # docs/explanation/trees.md",
+            example("accepted", BIN_LEAK_ACCEPTED, "waives the limit on sums; sites must allow it; most jobs need it"),
+        ],
+        *matching_sections(job),
+        ["[prediction]", default("receivers", [job.guest], "who learns scores of new rows; the guest always does")],
+        [
+            "[compare]                                # what the report shows beside the encrypted run",
+            default("centralised", False, "one machine only: plain trees on the joined rows; the site has to allow it"),
+        ],
+    ]
+
+
+def _training() -> list[str]:
+    usual = TreeTraining()
+    lines = ["[training]"]
+    for one in fields(TreeTraining):
+        value = getattr(usual, one.name)
+        said = _TRAINING[one.name]
+        lines.append(example(one.name, 31, said) if value is None else default(one.name, value, said))
+    return lines
+
+
+def matching_sections(job: NewGuestJob) -> list[list[str]]:
+    """How rows are matched, and which are measured on."""
+    return [
+        [
+            "[intersection]                           # how rows are matched: docs/explanation/set_intersection.md",
+            default("kind", KINDS[0], '"ecdh", "rsa_blind"; "aligned": rows are in one order already'),
+            example("key_bits", DEFAULT_KEY_BITS, 'bits of the key that "rsa_blind" makes for the run'),
+        ],
+        [
+            "[validation]",
+            setting(
+                "hold_out",
+                job.hold_out,
+                0.0,
+                "fraction of the common rows to measure on and not to train on; not with test_data",
+            ),
+        ],
+    ]
