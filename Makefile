@@ -193,7 +193,7 @@ bench-vertical: $(VENV)/.bench
 bench-trees: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_trees.py
 	PYTHONPATH=benchmarks $(BIN)/python -m trees.across_rows --keep
-	$(BIN)/python benchmarks/train_trees.py $(if $(DATA),--data $(DATA))
+	PYTHONPATH=benchmarks $(BIN)/python -m trees.accuracy $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.

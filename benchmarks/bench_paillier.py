@@ -29,9 +29,9 @@ from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, encrypt, sum_along
 from measuring.comparison import REPEATS, Call, beside_peers
 from measuring.hardware_limit import Work, joined_halves, message_factor, squared_modulus
+from measuring.paillier_operations import BINS, QUICK, WEIGHT_BITS, Operations, Sizes, random_plain
 from measuring.peers import CrtTables, DjnTables, Textbook, fastest_tables
 from measuring.record import compare, machine, print_rows, write_results
-from paillier_operations import BINS, QUICK, WEIGHT_BITS, Operations, Sizes, random_plain
 
 KEY_FILE = Path(__file__).parents[1] / "tests" / "vectors" / "paillier_keys.json"
 CONSTANT_TIME, SINGLE_TENANT = "constant time", "single tenant"

@@ -10,7 +10,7 @@ import numpy as np
 from gpu.operations import Case
 from hekat.plaintext_space import PackedPlaintext
 from hekat.scheme.paillier import PrivateKey, add, add_plain, decrypt, encrypt, multiply_plain, rerandomise, sum_along
-from paillier_operations import random_plain
+from measuring.paillier_operations import random_plain
 
 SAMPLE = 16
 
