@@ -30,3 +30,14 @@ def test_trees_are_the_plain_ones_where_hosts_do_not_hear_of_nodes(protection: s
     settings = make_settings(2, task, protection=protection, hide_partition=True, training=training)
     rehearsal = Rehearsal(settings, tables)
     assert_same_trees(rehearsal.run(), train_in_the_clear(tables, settings))
+
+
+@pytest.mark.sealed
+def test_sealed_runs_end_alike_and_their_ledgers_say_what_was_told() -> None:
+    tables = make_tables(3, 150, (2, 2))
+    settings = make_settings(1, protection="lattice", training={"max_iter": 1, "max_depth": 2})
+    rehearsal = Rehearsal(settings, tables)
+    assert_same_trees(rehearsal.run(), train_in_the_clear(tables, settings))
+    ledger = rehearsal.sessions["shop"].ledger
+    assert ledger is not None
+    assert rehearsal.sessions["shop"].sent_bytes > 0
