@@ -126,6 +126,12 @@ def test_what_grows_is_bounded(state) -> None:
     assert len(state.works) <= 12
 
 
+def test_an_epoch_and_an_iteration_of_trees_are_points_of_the_training(state) -> None:
+    for word in ("epoch", "iteration"):
+        (point,) = play(state, [EventWritten({"event": word, word: 3, "loss": 0.5})]).rounds
+        assert (point.phase, point.number, point.loss) == ("training", 3, 0.5)
+
+
 @pytest.mark.parametrize(
     "event",
     [{}, {"event": "round"}, {"event": "round", "round": "1"}, {"event": "epoch", "epoch": None}, {"event": 3}],

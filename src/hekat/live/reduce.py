@@ -79,8 +79,8 @@ def _take_event(state: LiveState, event: Mapping[str, Any]) -> LiveState:
             return replace(state, run=replace(state.run, tests_trained_on=known)) if type(known) is bool else state
         case "round":
             return _take_round(state, event, "round", _text(event.get("phase")))
-        case "epoch":
-            return _take_round(state, event, "epoch", "training")
+        case "epoch" | "iteration" as step:
+            return _take_round(state, event, step, "training")
         case "lost":
             return _lose(state, _text(event.get("party")), _text(event.get("step")), _text(event.get("reason")))
         case _:

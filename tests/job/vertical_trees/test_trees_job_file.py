@@ -3,6 +3,7 @@
 import pytest
 
 from hekat.errors import HekatError, JobError
+from hekat.job.agreed_terms import terms_of
 from hekat.job.vertical_trees.job_file import load_trees_job
 from hekat.model.trees import TreeTraining
 
@@ -104,3 +105,14 @@ def test_what_cannot_be_is_refused_with_what_was_expected_and_a_cure(load, text:
 def test_rows_are_not_held_sparse(load) -> None:
     with pytest.raises(JobError, match="dense rows"):
         load(f"{CLASSES}sparse = true\n")
+
+
+def test_a_site_is_told_what_it_agrees_to(load) -> None:
+    terms = dict(terms_of(load(f"{CLASSES}[protection]\nhide_partition = true\nlabel_party_first_trees = 3\n")))
+    assert terms["protocol"].startswith("vertical_trees")
+    assert terms["rows of a node"].startswith("hidden from hosts")
+    assert terms["first iterations"].startswith("3 by columns of bank alone")
+    assert terms["bin-leak rule"] == "holds"
+    waived = dict(terms_of(load(f'{CLASSES}[bin_leak]\naccepted = "the guest may learn bins of hosts"\n')))
+    assert waived["bin-leak rule"] == "WAIVED: the guest may learn bins of hosts"
+    assert waived["rows of a node"] == "seen by every host"

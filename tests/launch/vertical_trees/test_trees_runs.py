@@ -9,8 +9,9 @@ import pytest
 
 from hekat.errors import InputError, PartyStoppedError, PolicyError, StateError
 from hekat.job.site_file import load_site
+from hekat.launch.local.processes import JobFiles
 from hekat.launch.vertical_trees.predict import predict_trees_jointly
-from hekat.launch.vertical_trees.run import run_trees_job
+from hekat.launch.vertical_trees.run import run_trees_in_processes, run_trees_job
 from hekat.report import load_summary
 from hekat.report.views import render_page, terminal_findings, terminal_tables
 from hekat.run.vertical_trees.part_file import TREE_PARTS
@@ -140,3 +141,18 @@ def test_events_tell_the_iterations(clinics, tmp_path) -> None:
     run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
     events = [json.loads(line) for line in (run.folder / "events.jsonl").read_text().splitlines()]
     assert [event["iteration"] for event in events if event["event"] == "iteration"] == [1, 2, 3, 4]
+
+
+@pytest.mark.long
+def test_roles_in_processes_of_their_own_grow_the_same_trees(clinics, tmp_path) -> None:
+    clinics.write_job("[protection]\nkind = 'lattice'\n")
+    together = run_trees_job(clinics.load_inputs(), tmp_path / "together")
+    files = JobFiles(clinics.job, clinics.folder / "site.toml", None, {})
+    apart = run_trees_in_processes(clinics.load_inputs(), files, tmp_path / "apart")
+    assert apart.summary["played"] == "at once"
+    losses = [[one["loss"] for one in run.summary["iterations"]] for run in (together, apart)]
+    assert losses[0] == losses[1]
+    parts = [TREE_PARTS.load_all(run.folder) for run in (together, apart)]
+    for party in clinics.names:
+        for name, values in parts[0][party].part.arrays.items():
+            assert np.array_equal(values, parts[1][party].part.arrays[name]), (party, name)
