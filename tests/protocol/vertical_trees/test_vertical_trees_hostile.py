@@ -24,6 +24,7 @@ from hekat.protocol.vertical_trees.messages import (
     StartMessage,
     SumsMessage,
 )
+from hekat.protocol.vertical_trees.side_bits import read_sides
 
 Change = Callable[[Any], dict[str, Any]]
 
@@ -378,3 +379,67 @@ def test_sides_of_other_rows_are_refused(hide: bool) -> None:
         "shop divides a node into other rows than it counted",
         hide_partition=hide,
     )
+
+
+def split_by_the_host() -> dict[str, Any]:
+    tables = make_tables(22, 160, (1, 3))
+    # The guest's column is noise, so that all splits are the host's.
+    return {**tables, GUEST: replace(tables[GUEST], features=np.random.default_rng(1).normal(size=(160, 1)))}
+
+
+def of_splitting_column(message: Any) -> tuple[int, np.ndarray]:
+    """Where the counts of the column begin that split the node above, and its counts: those with bins without rows."""
+    at = 0
+    for count in message.bin_counts[0].tolist():
+        counts = message.row_counts[at : at + count]
+        if (counts == 0).any():
+            return at, counts
+        at += count
+    raise AssertionError("no column split the node above")
+
+
+def test_more_rows_than_the_node_above_had_are_refused_in_the_column_that_split_it() -> None:
+    def move_rows(message: Any) -> dict[str, Any]:
+        at, counts = of_splitting_column(message)
+        first, second = np.flatnonzero(counts)[:2]
+        moved = set_at(message.row_counts, at + first, int(counts[first] + counts[second]))
+        return {"row_counts": set_at(moved, at + second, 0)}
+
+    settings = make_settings(1, training={"max_iter": 1, "max_depth": 3, "min_samples_leaf": 10})
+    with ends(ProtocolError, "shop counts more rows than the node above had"):
+        Rehearsal(settings, split_by_the_host(), tamper=Tamperer("shop", JoinedBinsMessage, move_rows, 1)).run()
+
+
+def test_a_column_that_split_a_node_keeps_its_bins() -> None:
+    def leave_out(message: Any) -> dict[str, Any]:
+        of_splitting_column(message)
+        return {
+            "bin_counts": message.bin_counts * 0,
+            "groups": message.groups[:0],
+            "row_counts": message.row_counts[:0],
+        }
+
+    tables = split_by_the_host()
+    # One column, which then splits the root.
+    tables["shop"] = replace(tables["shop"], features=tables["shop"].features[:, :1], feature_names=("shop-0",))
+    settings = make_settings(1, training={"max_iter": 1, "max_depth": 3, "min_samples_leaf": 10})
+    labels = (np.asarray(tables["shop"].features)[:, 0] > 0).astype(np.int64)
+    tables[GUEST] = replace(tables[GUEST], labels=np.where(np.arange(160) % 5, labels, 1 - labels))
+    with ends(ProtocolError, "shop joins bins of a column that split the node above"):
+        Rehearsal(settings, tables, tamper=Tamperer("shop", JoinedBinsMessage, leave_out, 1)).run()
+
+
+def test_bins_of_columns_that_an_iteration_does_not_use_are_refused() -> None:
+    from hekat.protocol.vertical_trees.roles import run_role
+
+    def use_all(channel: Any, table: Any, settings: Any, run: Any) -> Any:
+        return run_role(channel, table, replace(settings, training=replace(settings.training, max_features=1.0)), run)
+
+    settings = make_settings(1, training={"max_iter": 1, "max_features": 0.3})
+    with ends(ProtocolError, "shop tells bins of a column that this iteration does not use"):
+        Rehearsal(settings, make_tables(23, 160, (2, 3)), stand_ins={"shop": use_all}).run()
+
+
+def test_bits_behind_the_last_row_are_refused() -> None:
+    with pytest.raises(ProtocolError, match="shop sent sides of rows that do not exist"):
+        read_sides(b"\xe1", 3, "shop")
