@@ -144,3 +144,19 @@ def test_runs_that_cannot_be_end_with_what_is_wrong(tables, others, error) -> No
 def test_settings_that_cannot_be_are_refused(others, error) -> None:
     with pytest.raises(InputError, match=error):
         make_settings(**others)
+
+
+@pytest.mark.parametrize(
+    ("component", "bin_number", "value", "columns"),
+    [(0, 0, 11, 1), (1, 0, 81, 1), (1, 1, -161, 1), (2, 0, -1, 1), (2, 1, 321, 1), (1, 0, 0, 2), (2, 0, 0, 2)],
+)
+def test_sums_that_no_rows_have_do_not_fit(component, bin_number, value, columns) -> None:
+    """Of 10 and 20 rows by bin, with gradients from -8 to 8 and hessians from 0 to 16; columns add up to the same."""
+    source = object.__new__(summed_histograms.SummedHistograms)
+    source._level_size = 8
+    most = np.tile([[10, 20]], (1, columns, 1))
+    sums = np.stack([most, -8 * most, 16 * most])
+    source._check("here", sums, most)
+    sums[component, 0, 0, bin_number] = value
+    with pytest.raises(ProtocolError, match="do not fit together in here"):
+        source._check("here", sums, most)
