@@ -185,6 +185,21 @@ def test_joined_trees_grow_until_no_column_keeps_two_bins(row_count: int) -> Non
         assert np.array_equal(np.bincount(tree.leaf_of_digits(digits))[tree.column < 0], tree.count[tree.column < 0])
 
 
+@pytest.mark.parametrize(("is_joined", "max_depth", "is_held"), [(False, 3, False), (True, 3, True), (True, 1, False)])
+def test_children_that_may_be_split_keep_a_part_of_the_rows_where_bins_are_joined(
+    is_joined: bool, max_depth: int, is_held: bool
+) -> None:
+    X = np.random.default_rng(SEED).normal(size=(4_000, 2))
+    # About 60 rows far from the others: by gain alone they are split off first. At the last level nothing is asked of
+    # the children.
+    y = 50.0 * (X[:, 0] > 2.2) + X[:, 1]
+    training = TreeTraining(max_iter=1, max_depth=max_depth)
+    joined = np.array([False, is_joined])
+    (tree,) = train_plain(bin_table(X, 64), y, make_objective(0), training, joined=joined).ensemble.trees[0]
+    smaller = tree.count[[tree.left[0], tree.right[0]]].min()
+    assert smaller >= 4_000 // 32 if is_held else smaller < 4_000 // 50
+
+
 @pytest.mark.parametrize("max_leaf_nodes", [2, 5, 9])
 def test_leaves_are_limited_to_those_of_most_gain(max_leaf_nodes: int) -> None:
     table, y = _data(0)

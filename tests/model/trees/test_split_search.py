@@ -108,6 +108,16 @@ def test_equal_gains_go_to_the_first_column() -> None:
     assert best.columns.tolist() == [0, 0]
 
 
+def test_each_node_has_its_own_least_of_rows() -> None:
+    sums = _sums(5)
+    arguments = (sums, np.zeros(5, bool), np.ones(4), np.ones(4), TreeTraining(min_samples_leaf=1))
+    free = find_best_splits(*arguments)
+    held = find_best_splits(*arguments, np.array([1, 120, 151, 1]))
+    assert np.array_equal(held.gains[[0, 3]], free.gains[[0, 3]])
+    assert min(held.left_totals[0, 1], 300 - held.left_totals[0, 1]) >= 120
+    assert held.gains[2] == -np.inf
+
+
 def test_columns_without_bins_are_not_split() -> None:
     sums = _sums(2)
     sums.bin_counts[:] = 0

@@ -15,9 +15,14 @@ import numpy as np
 from hekat.model.parameters import FloatArray
 from hekat.model.trees.bin_sums import ROWS, BinSums, concatenate_nodes, subtract_from_parent
 from hekat.model.trees.node import AskedNode, BoolArray, NodeId, Split
+from hekat.model.trees.rounding import IntArray
 from hekat.model.trees.settings import TreeTraining
 from hekat.model.trees.split_search import BestSplits, find_best_splits
 from hekat.model.trees.tree import BIN_PLACES, Tree
+
+LEAST_CHILD_PART = 32
+"""Where bins are joined, a child that may be split further keeps one row in so many of its parent's. Joined bins keep k
+rows of the smaller child, so a child of few rows would leave its sibling, however large, with few bins or none."""
 
 
 class HistogramSource(Protocol):
@@ -36,6 +41,11 @@ class HistogramSource(Protocol):
     @property
     def hessian_scales(self) -> FloatArray:
         """What a hessian level stands for, of each tree of the iteration."""
+        ...
+
+    @property
+    def joins_bins(self) -> bool:
+        """Whether small bins of some columns are joined in the trees of the iteration."""
         ...
 
     def sum_bins(self, asked: Sequence[AskedNode]) -> BinSums:
@@ -91,7 +101,9 @@ def grow_trees(source: HistogramSource, training: TreeTraining, tree_count: int)
     for depth in range(training.max_depth):
         of_trees = np.array([node.tree for node in frontier])
         scales = (source.gradient_scales[of_trees], source.hessian_scales[of_trees])
-        best = find_best_splits(sums, source.is_category, *scales, training)
+        is_last = depth + 1 == training.max_depth
+        least = _least_rows(sums.totals[ROWS], training, is_narrow=source.joins_bins and not is_last)
+        best = find_best_splits(sums, source.is_category, *scales, training, least)
         chosen = _choose(best.gains, frontier, trees, training)
         if not chosen:
             break
@@ -99,12 +111,18 @@ def grow_trees(source: HistogramSource, training: TreeTraining, tree_count: int)
         for split, bins in zip(splits, source.split_nodes(splits), strict=True):
             if bins is not None:
                 trees[split.node.tree].left_bins[split.node.node] = bins
-        if depth + 1 == training.max_depth:
+        if is_last:
             break
         frontier, sums = _next_level(source, training, splits, sums.take(chosen))
         if not frontier:
             break
     return _with_values(source, trees, training)
+
+
+def _least_rows(row_counts: IntArray, training: TreeTraining, *, is_narrow: bool) -> IntArray:
+    """How many rows a child of each node keeps at least, by the node's own."""
+    least = np.full(len(row_counts), training.min_samples_leaf)
+    return np.maximum(least, row_counts // LEAST_CHILD_PART) if is_narrow else least
 
 
 def _choose(gains: FloatArray, frontier: list[NodeId], trees: list[_Nodes], training: TreeTraining) -> list[int]:

@@ -78,6 +78,7 @@ class PlainSource:
         if y.shape != (table.row_count,):
             raise InputError("labels do not fit the rows", expected=f"{table.row_count} labels", got=str(y.size))
         is_joined = np.zeros(table.column_count, bool) if joined is None else joined
+        self._joins_bins = bool(is_joined.any())
         self._columns = LocalColumns(table, np.where(is_joined, training.min_samples_leaf, 0))
         self._y, self._objective, self._training = y, objective, training
         self._held_out = hold_out_rows(training, table.row_count)
@@ -103,6 +104,10 @@ class PlainSource:
     @property
     def hessian_scales(self) -> FloatArray:
         return self._now.hessian_scales
+
+    @property
+    def joins_bins(self) -> bool:
+        return self._joins_bins
 
     @property
     def scores(self) -> FloatArray:

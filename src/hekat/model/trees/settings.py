@@ -24,7 +24,8 @@ class TreeTraining:
     `max_iter` iterations add one tree each, or one for each of three classes or more, of at most `max_depth` splits
     from root to leaf and `max_leaf_nodes` leaves (None: no limit), times `learning_rate`. A leaf keeps
     `min_samples_leaf` rows and a sum of second derivatives of `min_child_weight` at least, a split gains more than
-    `min_gain`; `l2_regularization` is added to the sum of second derivatives.
+    `min_gain`; `l2_regularization` is added to the sum of second derivatives. Where parties join small bins, a child
+    above the last level keeps a 32nd of its parent's rows too (`growth.LEAST_CHILD_PART`).
 
     `max_bins` bins hold a column's values; missing values have one more. Gradients are rounded to `gradient_bits`
     bits before they are summed for the search of splits, by `rounding`: up or down by chance so that the mean stays,

@@ -36,11 +36,13 @@ def find_best_splits(
     gradient_scales: FloatArray,
     hessian_scales: FloatArray,
     training: TreeTraining,
+    least_rows: IntArray | None = None,
 ) -> BestSplits:
     """The split of largest gain of each node; of equal gains, the first column, missing values right, fewest bins left.
 
-    `is_category`, shape (C,); scales, shape (N,), say what a level stands for. Numbers are divided in their order with
-    missing values on either side, categories in the order of their mean gradient.
+    `is_category`, shape (C,); scales, shape (N,), say what a level stands for. `least_rows`, shape (N,): of a child of
+    each node; None: `min_samples_leaf`. Numbers are divided in their order with missing values on either side,
+    categories in the order of their mean gradient.
 
     Gain = GL^2 / (HL + l2) + GR^2 / (HR + l2) - G^2 / (H + l2), each of sums times their scale, in this order of
     operations on float64: the same sums give the same split on every machine.
@@ -51,14 +53,16 @@ def find_best_splits(
     places = np.arange(prefixes.shape[-1])
     is_prefix = places < (sums.bin_counts - 1)[..., None]
     scales = (gradient_scales, hessian_scales)
-    gains = [_gains(prefixes, sums.totals, is_prefix, scales, training)]
+    if least_rows is None:
+        least_rows = np.full(sums.node_count, training.min_samples_leaf)
+    gains = [_gains(prefixes, sums.totals, is_prefix, scales, training, least_rows)]
     candidates = [prefixes]
     if sums.missing_last.any():
         last = np.maximum(sums.bin_counts - 1, 0)
         missing = np.take_along_axis(sums.sums, last[None, ..., None], axis=-1)
         with_missing = prefixes + missing
         is_allowed = sums.missing_last[..., None] & (places < (sums.bin_counts - 2)[..., None])
-        gains.append(_gains(with_missing, sums.totals, is_allowed, scales, training))
+        gains.append(_gains(with_missing, sums.totals, is_allowed, scales, training, least_rows))
         candidates.append(with_missing)
     return _pick(gains, candidates, order, sums)
 
@@ -91,6 +95,7 @@ def _gains(
     is_allowed: BoolArray,
     scales: tuple[FloatArray, FloatArray],
     training: TreeTraining,
+    least_rows: IntArray,
 ) -> FloatArray:
     """The gain of each candidate, shape (N, C, B); -inf where the settings forbid it."""
     right = totals[:, :, None, None] - left
@@ -104,11 +109,11 @@ def _gains(
         found: FloatArray = (left_g * left_g / (left_h + l2) + right_g * right_g / (right_h + l2)) - (
             node_g * node_g / (node_h + l2)
         )
-    least_rows, least_weight = training.min_samples_leaf, training.min_child_weight
+    least_weight, least = training.min_child_weight, least_rows[:, None, None]
     is_allowed = (
         is_allowed
-        & (left[ROWS] >= least_rows)
-        & (right[ROWS] >= least_rows)
+        & (left[ROWS] >= least)
+        & (right[ROWS] >= least)
         & (left_h >= least_weight)
         & (right_h >= least_weight)
         & (left_h + l2 > 0)

@@ -57,6 +57,8 @@ class SummedHistograms:
     `sum_leaf_rows` gives the summed gradients and hessians of leaves, float64 (leaves, 2), given their rows here.
     """
 
+    joins_bins = False
+
     def __init__(
         self,
         aggregation: Aggregation,

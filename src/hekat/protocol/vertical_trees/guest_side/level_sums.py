@@ -82,6 +82,10 @@ class VerticalSource:
         return np.concatenate([self._own.columns.is_category, *(host.is_category for host in self._hosts)])
 
     @property
+    def joins_bins(self) -> bool:
+        return self._with_hosts
+
+    @property
     def gradient_scales(self) -> FloatArray:
         return self._own.levels.gradient_scales
 
