@@ -94,7 +94,7 @@ def check_same_parties(tables: Mapping[str, Table], parties: tuple[str, ...], pa
 
 def check_column_count(X: Any, expected: int) -> None:
     """Raise InputError for one array with other columns than in `fit`."""
-    if not isinstance(X, Mapping) and len(np.shape(X)) == 2 and np.shape(X)[1] != expected:
+    if len(np.shape(X)) == 2 and np.shape(X)[1] != expected:
         raise InputError(
             "X has other columns than in fit",
             expected=f"{expected} columns",

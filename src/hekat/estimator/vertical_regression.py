@@ -131,7 +131,8 @@ class VerticalRegression(VerticalParameters, ABC):
         """Predict jointly on this machine: the scores (rows, K) of the guest's rows, in their order."""
         check_is_fitted(self, "parts_")
         part = next(iter(self.parts_.values()))
-        check_column_count(X, self.n_features_in_)
+        if not isinstance(X, Mapping):
+            check_column_count(X, self.n_features_in_)
         tables = read_parties(X, self.columns, part.guest, self.id)
         check_same_parties(tables, part.parties, self.parts_)
         settings = self._prediction_settings(part)

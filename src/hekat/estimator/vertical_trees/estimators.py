@@ -171,7 +171,8 @@ class VerticalGradientBoosting(TreesParameters, ABC):
         """Predict jointly on this machine: the raw scores (rows, K) of the guest's rows, in their order."""
         check_is_fitted(self, "parts_")
         first = next(iter(self.parts_.values()))
-        check_column_count(X, self.n_features_in_)
+        if not isinstance(X, Mapping):
+            check_column_count(X, self.n_features_in_)
         given = read_parties(X, self.columns, first.guest, self.id)
         tables = {name: self._for_trees(one) for name, one in given.items()}
         check_same_parties(tables, first.parties, self.parts_)
