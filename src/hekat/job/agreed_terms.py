@@ -207,7 +207,10 @@ def _of_trees_job(job: TreesJob) -> Iterator[Term]:
         f"trees ({settings.task}), up to {training.max_iter:,} iterations of depth {training.max_depth}, "
         f"{training.max_bins} bins",
     )
-    yield "least rows of a node's sum", f"{training.min_samples_leaf:,}, in both children of a split"
+    yield (
+        "least rows of a node's sum",
+        f"{training.min_samples_leaf:,}, however sums of a column in a tree are added and subtracted",
+    )
     yield (
         "rows of a node",
         "hidden from hosts, which cannot hold the guest to that" if settings.hide_partition else "seen by every host",

@@ -34,8 +34,8 @@ class TreesParameters(ColumnsEstimator):
         learning_rate: What a leaf's value is multiplied with.
         max_depth: Splits from root to leaf, at most.
         max_leaf_nodes: Leaves of a tree, at most; None: no limit.
-        min_samples_leaf: Rows of a leaf at least; a host's bin is summed only where both children of its node keep so
-            many.
+        min_samples_leaf: Rows of a leaf at least; sums of a host's column in one tree, however added and subtracted,
+            are of so many rows or more.
         l2_regularization: Added to a leaf's sum of second derivatives.
         min_gain: What a split has to gain more than.
         min_child_weight: A leaf's sum of second derivatives, at least.

@@ -46,8 +46,8 @@ def _who_learns_what(job: TreesJob) -> Iterator[str]:
         )
     else:
         yield (
-            f"a bin was summed only where both children of its node keep {least:,} rows in it; hosts saw the rows of "
-            "every node, which tell of labels (protection.hide_partition keeps them from that)"
+            f"sums of a column in one tree, however added and subtracted, are of {least:,} rows or more; hosts saw the "
+            "rows of every node, which tell of labels (protection.hide_partition keeps them from that)"
         )
     if settings.label_party_first_trees:
         yield f"the first {settings.label_party_first_trees:,} iterations used columns of {settings.guest} alone"
