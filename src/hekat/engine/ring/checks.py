@@ -120,7 +120,7 @@ def check_bin_sums(
     if len(elements) != group_count:
         raise InputError(
             "groups of elements and rows of digits do not agree",
-            expected=f"{group_count} groups for {row_count} rows, {group_rows} rows to a group",
+            expected=f"{group_count} groups for {row_count:,} rows, {group_rows:,} rows to a group",
             got=f"{len(elements)} groups",
         )
     _check_vector(starts, "starts of segments", np.int64, on_device=False)

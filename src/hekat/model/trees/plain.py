@@ -56,7 +56,7 @@ def check_row_count(row_count: int, training: TreeTraining) -> None:
     if trains < 2 * training.min_samples_leaf:
         raise InputError(
             "too few rows for a split",
-            expected=f"{2 * training.min_samples_leaf} training rows or more, twice training.min_samples_leaf",
+            expected=f"{2 * training.min_samples_leaf:,} training rows or more, twice training.min_samples_leaf",
             got=str(trains),
             cure="lower training.min_samples_leaf, or give more rows",
         )

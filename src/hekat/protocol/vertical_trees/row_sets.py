@@ -27,7 +27,7 @@ class RowSets:
         if training.subsample != 1 and left_out < training.min_samples_leaf:
             raise InputError(
                 "samples of rows leave too few out",
-                expected=f"{training.min_samples_leaf} rows or more left out of each sample, as training."
+                expected=f"{training.min_samples_leaf:,} rows or more left out of each sample, as training."
                 "min_samples_leaf says, or none: bins of two samples would differ by single rows",
                 got=f"{left_out} of {self.train_rows.size:,} training rows",
                 cure="lower training.subsample, or leave it at 1",

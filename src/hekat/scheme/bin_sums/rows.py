@@ -41,8 +41,8 @@ class EncryptedRows:
         if not 1 <= self.row_count <= self.layout.rows_at_once or shape != expected or len(self.seed) != SEED_BYTES:
             raise InputError(
                 "encrypted rows have the wrong layout",
-                expected=f"1 to {self.layout.rows_at_once} rows, and as many groups as these take",
-                got=f"{self.row_count} rows, shape {shape}",
+                expected=f"1 to {self.layout.rows_at_once:,} rows, and as many groups as these take",
+                got=f"{self.row_count:,} rows, shape {shape}",
             )
 
     def elements(self, engine: RingEngine) -> RingArray:

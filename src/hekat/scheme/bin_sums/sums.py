@@ -55,7 +55,7 @@ class BinSummer:
             )
         if bin_counts.size and (int(bin_counts.min()) < 0 or int(np.diff(starts).max()) > layout.rows):
             raise InputError(
-                "segments refused", expected=f"0 or more bins, at most {layout.rows} rows each", got="others"
+                "segments refused", expected=f"0 or more bins, at most {layout.rows:,} rows each", got="others"
             )
         self._key, self._layout, self._engine = key, layout, engine or get_engine()
         self._starts, self._bin_counts = starts.astype(np.int64), bin_counts.astype(np.int64)
@@ -111,8 +111,8 @@ class BinSummer:
         if block.layout != self._layout or last > self._starts[-1] or (last < self._starts[-1] and not whole):
             raise InputError(
                 "a block of rows does not follow the last one",
-                expected=f"whole groups, or the {self.rows_missing} rows that are missing",
-                got=f"{block.row_count} rows",
+                expected=f"whole groups, or the {self.rows_missing:,} rows that are missing",
+                got=f"{block.row_count:,} rows",
             )
         if digits.dtype != np.int32 or digits.ndim != 2 or digits.shape[1] != block.row_count:
             raise InputError(

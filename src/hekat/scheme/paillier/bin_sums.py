@@ -90,7 +90,7 @@ def bin_sum_layout(public: PublicKey, lows: tuple[int, ...], highs: tuple[int, .
         raise InputError(
             "components of rows refused",
             expected="one range with 0 in it for each component, and a row or more",
-            got=f"{len(lows)} and {len(highs)} ends, {row_count} rows",
+            got=f"{len(lows)} and {len(highs)} ends, {row_count:,} rows",
         )
     layout = BinSumLayout(lows, highs, row_count, public.plaintext_space.bits)
     if layout.field_bits > MAX_FIELD_BITS or layout.slots < 1:

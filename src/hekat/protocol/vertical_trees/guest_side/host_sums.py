@@ -214,7 +214,7 @@ class HostSums:
         is_held = is_bin & ~splitting[..., np.newaxis]
         least = rows if siblings is None else np.minimum(rows, siblings)
         if (least[is_held] < self._least_rows).any():
-            raise self.refused("tells bins of too few rows", f"{self._least_rows} rows in both children")
+            raise self.refused("tells bins of too few rows", f"{self._least_rows:,} rows in both children")
         if siblings is not None and (siblings < 0).any():
             raise self.refused("counts more rows than the node above had", "no more in any bin")
 

@@ -95,7 +95,7 @@ class HostPart:
             counts = columns.joined_rows_of(node)[column, :bin_count]
             left_count, right_count = int(counts[is_left].sum()), int(counts[~is_left].sum())
             if min(left_count, right_count) < rows.least_rows:
-                raise _refused(guest, "splits a node into too few rows", f"{rows.least_rows} rows in each child")
+                raise _refused(guest, "splits a node into too few rows", f"{rows.least_rows:,} rows in each child")
             of_all = column + columns.first_column
             splits.append(Split(node, node, node, of_all, is_left, 0.0, left_count, right_count))
         if at != chosen.left.size:

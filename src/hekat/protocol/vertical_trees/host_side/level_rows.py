@@ -69,7 +69,7 @@ class LevelRows:
             at += training + passing
             left_count = int(of_node[:training].sum())
             if min(left_count, training - left_count) < self.least_rows:
-                raise _refused(self.guest, "splits a node into too few rows", f"{self.least_rows} rows in each child")
+                raise _refused(self.guest, "splits a node into too few rows", f"{self.least_rows:,} rows in each child")
             column, own_sides = self.own_splits.get(node, (NO_COLUMN, None))
             if own_sides is not None and not np.array_equal(own_sides, of_node):
                 raise _refused(self.guest, "divides a node otherwise than this host's split", "the sides it was sent")
