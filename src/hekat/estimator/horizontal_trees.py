@@ -27,8 +27,9 @@ from hekat.estimator.horizontal_rows import (
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_tables import as_table
 from hekat.estimator.played_roles import PlayedRoles, Role, play_roles
+from hekat.estimator.tree_training import tree_training
 from hekat.ledger import AuditReport, RecordedChannel
-from hekat.model.trees import TreeTraining, bin_rows, make_objective
+from hekat.model.trees import bin_rows, make_objective
 from hekat.progress_line import ProgressLine
 from hekat.protocol.horizontal_trees.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal_trees.measures import loss_of
@@ -172,25 +173,7 @@ class HorizontalTrees(BaseEstimator):  # type: ignore[misc]
             protection=self.protection,
             key_bits=self.key_bits,
             allow_two_parties=self.allow_two_parties,
-            training=TreeTraining(
-                max_iter=self.max_iter,
-                learning_rate=self.learning_rate,
-                max_depth=self.max_depth,
-                max_leaf_nodes=self.max_leaf_nodes,
-                min_samples_leaf=self.min_samples_leaf,
-                l2_regularization=self.l2_regularization,
-                min_gain=self.min_gain,
-                min_child_weight=self.min_child_weight,
-                max_bins=self.max_bins,
-                gradient_bits=self.gradient_bits,
-                subsample=self.subsample,
-                max_features=self.max_features,
-                early_stopping=self.early_stopping,
-                validation_fraction=self.validation_fraction,
-                n_iter_no_change=self.n_iter_no_change,
-                tol=self.tol,
-                seed=secrets.randbits(62) if self.random_state is None else self.random_state,
-            ),
+            training=tree_training(self, secrets.randbits(62) if self.random_state is None else self.random_state),
         )
 
     def _begin_from(self, tables: Mapping[str, Table], classes: npt.NDArray[Any] | None) -> TreesState:

@@ -231,7 +231,11 @@ def test_rows_take_the_same_way_by_answers_and_by_bins() -> None:
     def goes_left(nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return tree.left_bins[nodes, table.digits[tree.column[nodes], rows]]
 
-    assert np.array_equal(tree.leaf_of_rows(goes_left, table.row_count), tree.leaf_of_digits(table.digits))
+    nodes, rows = np.zeros(table.row_count, np.int32), np.arange(table.row_count)
+    while len(rows := rows[tree.column[nodes[rows]] >= 0]):
+        at = nodes[rows]
+        nodes[rows] = np.where(goes_left(at, rows), tree.left[at], tree.right[at])
+    assert np.array_equal(nodes, tree.leaf_of_digits(table.digits))
 
 
 def test_values_that_training_never_saw_go_to_the_larger_child() -> None:

@@ -12,7 +12,7 @@ from hekat.estimator.columns_estimator import ColumnsEstimator
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.data_frames import IdName
 from hekat.estimator.party_tables import Columns
-from hekat.model.trees import TreeTraining
+from hekat.estimator.tree_training import tree_training
 from hekat.protocol.psi.settings import KINDS
 from hekat.protocol.setting_checks import check_choice
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
@@ -147,26 +147,7 @@ class TreesParameters(ColumnsEstimator):
             classes=classes,
             protection=self.protection,
             key_bits=self.key_bits,
-            training=TreeTraining(
-                max_iter=self.max_iter,
-                learning_rate=self.learning_rate,
-                max_depth=self.max_depth,
-                max_leaf_nodes=self.max_leaf_nodes,
-                min_samples_leaf=self.min_samples_leaf,
-                l2_regularization=self.l2_regularization,
-                min_gain=self.min_gain,
-                min_child_weight=self.min_child_weight,
-                max_bins=self.max_bins,
-                gradient_bits=self.gradient_bits,
-                rounding=self.rounding,  # type: ignore[arg-type]  # checked by TreeTraining
-                subsample=self.subsample,
-                max_features=self.max_features,
-                early_stopping=self.early_stopping,
-                validation_fraction=self.validation_fraction,
-                n_iter_no_change=self.n_iter_no_change,
-                tol=self.tol,
-                seed=1 if self.random_state is None else self.random_state,
-            ),
+            training=tree_training(self, 1 if self.random_state is None else self.random_state),
             hide_partition=self.hide_partition,
             label_party_first_trees=self.label_party_first_trees,
             bin_leak_accepted=self.bin_leak_accepted,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,15 +42,6 @@ class Tree:
     @property
     def leaf_count(self) -> int:
         return int((self.column < 0).sum())
-
-    def leaf_of_rows(self, goes_left: Callable[[NodeArray, IntArray], BoolArray], row_count: int) -> NodeArray:
-        """The leaf of each row, where `goes_left(nodes, rows)` answers for pairs of an inner node and a row."""
-        nodes = np.zeros(row_count, np.int32)
-        rows = np.arange(row_count)
-        while len(rows := rows[self.column[nodes[rows]] >= 0]):
-            at = nodes[rows]
-            nodes[rows] = np.where(goes_left(at, rows), self.left[at], self.right[at])
-        return nodes
 
     def leaf_of_digits(self, digits: Digits) -> NodeArray:
         """The leaf of each row of `digits`, shape (columns, rows), where all splits are known here."""

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.common_rows import INTERSECTION, common_rows_of
@@ -13,6 +16,8 @@ from hekat.protocol.psi.rows import Positions
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical.hold_out import hold_out_rows
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,14 @@ class MatchedTable:
     def common_count(self) -> int:
         """How many rows all parties have."""
         return len(self.table) + (0 if self.held_out is None else len(self.held_out))
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The `scores` (rows, K) of the matched rows at a receiver; None elsewhere."""
+
+    scores: FloatArray | None = field(repr=False)
+    matched: MatchedTable
 
 
 def match_rows(channel: RecordedChannel, table: Table, matching: Matching) -> MatchedTable:

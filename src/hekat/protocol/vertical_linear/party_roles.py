@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-
-import numpy as np
-import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.vertical.matching import MatchedTable, Matching, match_rows, match_training_rows
+from hekat.protocol.vertical.matching import MatchedTable, Matching, Predicted, match_rows, match_training_rows
 from hekat.protocol.vertical.phases import PREDICTION, TRAINING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
@@ -29,22 +26,12 @@ from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.scheme.paillier import generate_keys
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Trained:
     """What guest or host is left with."""
 
     part: ModelPart
-    matched: MatchedTable
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """The `scores` (rows, K) of the matched rows at a receiver; None elsewhere."""
-
-    scores: FloatArray | None = field(repr=False)
     matched: MatchedTable
 
 

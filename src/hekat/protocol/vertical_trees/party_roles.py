@@ -6,14 +6,11 @@ All steps share the channel's session, and so one ledger of the party.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass
 
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
-from hekat.protocol.vertical.matching import MatchedTable, Matching, match_rows, match_training_rows
+from hekat.protocol.vertical.matching import MatchedTable, Matching, Predicted, match_rows, match_training_rows
 from hekat.protocol.vertical.phases import PREDICTION, TRAINING
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_run import TreesRun
@@ -21,22 +18,12 @@ from hekat.protocol.vertical_trees.prediction.predict_scores import predict_scor
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Trained:
     """What guest or host is left with."""
 
     part: TreesPart
-    matched: MatchedTable
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """The `scores` (rows, K) of the matched rows at a receiver; None elsewhere."""
-
-    scores: FloatArray | None = field(repr=False)
     matched: MatchedTable
 
 

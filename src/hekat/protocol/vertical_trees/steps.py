@@ -7,7 +7,6 @@ import hashlib
 READY_STEP = "ready"
 START_STEP = "start"
 TREE_END = "end"
-KEY = "key"
 GRADIENTS_STEP = "gradients"
 JOINED = "joined-bins"
 SUMS = "sums"
@@ -19,12 +18,6 @@ _MODEL_DOMAIN = b"hekat/vertical-trees/model/1:"
 def iteration_step(iteration: int) -> str:
     """The step of an iteration; the first is 1."""
     return f"tree-{iteration}"
-
-
-def target_step(iteration: int, target: int, target_count: int) -> str:
-    """The step of one tree: the iteration's own, or one for each class from 1 on."""
-    step = iteration_step(iteration)
-    return step if target_count == 1 else f"{step}/class-{target + 1}"
 
 
 def level_step(step: str, level: int) -> str:

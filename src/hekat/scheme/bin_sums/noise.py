@@ -13,7 +13,6 @@ from typing import Final
 from hekat.engine.ring.interface import CBD_BOUND
 
 TAIL: Final = 90
-TAIL_BITS: Final = 63
 # E x^2 of a coefficient is 21/2; a secret or a key's error beyond 12 N is drawn again, which happens once in 2^35 keys.
 MAX_MEAN_SQUARE: Final = 12
 

@@ -24,9 +24,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Table, arrange_columns, check_finite, describe_schema_difference, is_dense
-from hekat.errors import InputError, ProtocolError
+from hekat.data import Table, check_finite, is_dense
+from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical.predicted_rows import arrange_rows, check_part
 from hekat.protocol.vertical_linear.columns import apply_standardiser, limit_values
 from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -77,7 +78,7 @@ def predict_scores(
         BoundError: a score is beyond the range of the fixed point.
         PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
     """
-    _check_part(channel.party, part, settings)
+    check_part(channel.party, part, settings)
     rows = _arrange(part, table)
     run.count_predictions(len(rows))
     _agree(channel, part, len(rows), settings)
@@ -108,34 +109,10 @@ def _predict_on_shares(
     return predict_on_shares(channel, part, rows, settings, run)
 
 
-def _check_part(party: str, part: ModelPart, settings: PredictionSettings) -> None:
-    if part.party != party:
-        raise InputError(
-            "a part of another party", expected=f"the part of {party!r}", got=f"the part of {part.party!r}"
-        )
-    if (part.guest, part.hosts) != (settings.guest, settings.hosts):
-        raise InputError(
-            "a model of other parties",
-            expected=", ".join(settings.parties),
-            got=", ".join((part.guest, *part.hosts)),
-            cure="predict with the guest and the hosts that trained the model",
-        )
-
-
 def _arrange(part: ModelPart, table: Table) -> Table:
     """Bring the columns of `table` into the order of the part. Raises InputError."""
-    rows = arrange_columns(table, part.columns)
-    difference = describe_schema_difference(part.columns, rows.feature_names)
-    if difference:
-        raise InputError(
-            f"{table.name} has other columns than {part.party} trained with",
-            expected=f"{len(part.columns)} columns, found by their names",
-            got=difference,
-            cure="give the table the columns of training, or ignore columns in the site file",
-        )
+    rows = arrange_rows(part, table)
     check_finite(rows)
-    if not len(rows):
-        raise InputError(f"{table.name} has no rows to predict", expected="at least one row", got="none")
     return rows
 
 

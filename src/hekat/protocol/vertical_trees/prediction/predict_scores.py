@@ -16,10 +16,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Table, arrange_columns, describe_schema_difference
+from hekat.data import Table
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import BinnedTable, bin_rows
+from hekat.protocol.vertical.predicted_rows import arrange_rows, check_part
 from hekat.protocol.vertical_trees.model_part import SPLIT_COLUMNS, SPLIT_LEFT, TreesPart
 from hekat.protocol.vertical_trees.own_table import dense_values
 from hekat.protocol.vertical_trees.party_run import TreesRun
@@ -64,7 +65,7 @@ def predict_scores(
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
         PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
     """
-    _check_part(channel.party, part, settings)
+    check_part(channel.party, part, settings)
     rows = _arrange(part, table)
     run.count_predictions(rows.row_count)
     if part.is_guest:
@@ -183,35 +184,12 @@ def _predict_as_host(
 def _cuts(split_count: int, row_count: int) -> Iterator[tuple[int, int]]:
     """Rows that travel together: a power of two of them, so that cuts of few splits begin where cuts of many do."""
     step = max(8, 1 << max(0, (BITS_AT_ONCE // max(1, split_count)).bit_length() - 1))
-    return iter([(start, min(row_count, start + step)) for start in range(0, row_count, step)])
-
-
-def _check_part(party: str, part: TreesPart, settings: TreePredictionSettings) -> None:
-    if part.party != party:
-        raise InputError(
-            "a part of another party", expected=f"the part of {party!r}", got=f"the part of {part.party!r}"
-        )
-    if (part.guest, part.hosts) != (settings.guest, settings.hosts):
-        raise InputError(
-            "a model of other parties",
-            expected=", ".join(settings.parties),
-            got=", ".join((part.guest, *part.hosts)),
-            cure="predict with the guest and the hosts that trained the model",
-        )
+    return ((start, min(row_count, start + step)) for start in range(0, row_count, step))
 
 
 def _arrange(part: TreesPart, table: Table) -> BinnedTable:
     """Bring the columns of `table` into the order of the part, and into its bins. Raises InputError."""
-    rows = arrange_columns(table, part.columns)
-    difference = describe_schema_difference(part.columns, rows.feature_names)
-    if difference:
-        raise InputError(
-            f"{table.name} has other columns than {part.party} trained with",
-            expected=f"{len(part.columns)} columns, found by their names",
-            got=difference,
-            cure="give the table the columns of training, or ignore columns in the site file",
-        )
-    values = dense_values(rows)
+    values = dense_values(arrange_rows(part, table))
     if np.isinf(values).any():
         raise InputError(
             f"{table.name} holds infinite values",
@@ -219,6 +197,4 @@ def _arrange(part: TreesPart, table: Table) -> BinnedTable:
             got="infinity",
             cure="correct them, or leave them empty",
         )
-    if not len(rows):
-        raise InputError(f"{table.name} has no rows to predict", expected="at least one row", got="none")
     return bin_rows(values, part.bins)
