@@ -12,15 +12,18 @@
 #include "binding/arrays.hpp"
 #include "ring/bin_sums.hpp"
 #include "ring/masked_blocks.hpp"
+#include "ring/window_sums.hpp"
 
 namespace hekat::binding {
 namespace {
 
 using ring::BinSums;
+using ring::Digits;
 using ring::Key;
 using ring::MaskedBlocks;
 using ring::Prime;
 using ring::Ring;
+using ring::Segments;
 
 using ElementInput = nb::ndarray<const Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using ElementOutput = nb::ndarray<Limb, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
@@ -111,39 +114,48 @@ void combine(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const
     without_gil([&] { (ring.*operation)(pool, out.data(), left, right, count); });
 }
 
-void add_zeros(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const GroupInput& elements,
-               const PairInput& small, const ElementInput& pair) {
-    const std::size_t count = out.shape(0);
-    const std::size_t depth = out.shape(1);
+bool is_window(std::size_t window, std::size_t degree) {
+    return window >= 1 && window <= degree && (window & (window - 1)) == 0;
+}
+
+void add_zeros(const Ring& ring, ThreadPool& pool, const ElementOutput& second, const GroupOutput& first,
+               const ElementInput& second_sums, const GroupInput& first_sums, const PairInput& small,
+               const ElementInput& pair) {
+    const std::size_t count = second.shape(0);
+    require_elements(ring, second, count);
+    require_elements(ring, second_sums, count);
+    require(first.shape(0) == count && first.shape(2) == ring.primes().size() &&
+                is_window(first.shape(3), ring.degree()),
+            "first coefficients have the wrong shape");
     for (std::size_t axis = 0; axis < 4; ++axis) {
-        require(out.shape(axis) == elements.shape(axis), "elements have the wrong shape");
+        require(first.shape(axis) == first_sums.shape(axis), "first coefficients have the wrong shape");
     }
-    require(out.shape(2) == ring.primes().size() && out.shape(3) == ring.degree(),
-            "elements have the wrong shape");
     require(small.shape(0) == count && small.shape(1) == 2 && small.shape(2) == ring.degree(),
             "small numbers have the wrong shape");
-    require_elements(ring, pair, depth);
-    without_gil(
-        [&] { ring.add_zeros(pool, out.data(), elements.data(), small.data(), pair.data(), depth, count); });
+    require_elements(ring, pair, 1 + first.shape(1));
+    const Ring::Zeros sums{second.data(),     first.data(),   second_sums.data(),
+                           first_sums.data(), first.shape(1), first.shape(3)};
+    without_gil([&] { ring.add_zeros(pool, sums, small.data(), pair.data(), count); });
 }
 
 bool lie_between(const std::int32_t* digits, std::size_t count, std::int64_t limit) {
     return std::all_of(digits, digits + count, [=](std::int32_t x) { return x >= -1 && x < limit; });
 }
 
-void sum_bins(const BinSums& bins, ThreadPool& pool, const BinOutput& out, const GroupInput& elements,
-              const DigitInput& digits, std::size_t window, const IndexInput& starts) {
-    const std::size_t degree = bins.ring().degree();
-    const std::size_t prime_count = bins.ring().primes().size();
-    require(window >= 1 && window <= degree && (window & (window - 1)) == 0, "no window of a ring");
+// What both sums by digit ask of their arguments, but for the last axis of the output; then `sum` of them.
+template <typename Sum>
+void check_sums(const Ring& ring, const BinOutput& out, const GroupInput& elements, const DigitInput& digits,
+                std::size_t window, const IndexInput& starts, const Sum& sum) {
+    const std::size_t degree = ring.degree();
+    const std::size_t prime_count = ring.primes().size();
+    require(is_window(window, degree), "no window of a ring");
     const std::size_t rows = digits.shape(1);
     const std::size_t group_rows = degree / window;
-    const std::size_t components = elements.shape(1);
     require(elements.shape(0) == (rows + group_rows - 1) / group_rows && elements.shape(2) == prime_count &&
                 elements.shape(3) == degree,
             "elements have the wrong shape");
-    require(starts.shape(0) >= 1 && out.shape(0) == starts.shape(0) - 1 && out.shape(2) == components &&
-                out.shape(3) == prime_count && out.shape(4) == degree,
+    require(starts.shape(0) >= 1 && out.shape(0) == starts.shape(0) - 1 && out.shape(2) == elements.shape(1) &&
+                out.shape(3) == prime_count,
             "output has the wrong shape");
     const std::int64_t* const ends = starts.data() + starts.shape(0);
     require(starts.data()[0] >= 0 && std::is_sorted(starts.data(), ends) &&
@@ -154,10 +166,28 @@ void sum_bins(const BinSums& bins, ThreadPool& pool, const BinOutput& out, const
     without_gil([&] {
         require(lie_between(digits.data(), digits.size(), static_cast<std::int64_t>(limit)),
                 "digits out of range");
-        bins.sum(pool, out.data(), elements.data(), components,
-                 {digits.data(), digits.shape(0), rows, window, out.shape(1), degree},
-                 {starts.data(), out.shape(0)});
+        sum(Digits{digits.data(), digits.shape(0), rows, window, out.shape(1), degree},
+            Segments{starts.data(), out.shape(0)});
     });
+}
+
+void sum_bins(const BinSums& bins, ThreadPool& pool, const BinOutput& out, const GroupInput& elements,
+              const DigitInput& digits, std::size_t window, const IndexInput& starts) {
+    require(out.shape(4) == bins.ring().degree(), "output has the wrong shape");
+    check_sums(bins.ring(), out, elements, digits, window, starts,
+               [&](const Digits& of_rows, const Segments& segments) {
+                   bins.sum(pool, out.data(), elements.data(), elements.shape(1), of_rows, segments);
+               });
+}
+
+void sum_windows(const Ring& ring, ThreadPool& pool, const BinOutput& out, const GroupInput& elements,
+                 const DigitInput& digits, std::size_t window, const IndexInput& starts) {
+    require(out.shape(4) == window, "output has the wrong shape");
+    check_sums(ring, out, elements, digits, window, starts,
+               [&](const Digits& of_rows, const Segments& segments) {
+                   ring::sum_windows(ring, pool, out.data(), elements.data(), elements.shape(1), of_rows,
+                                     segments);
+               });
 }
 
 bool mask_values(const MaskedBlocks& blocks, ThreadPool& pool, const ByteOutput& out,
@@ -252,8 +282,12 @@ void bind_ring(nb::module_& module) {
     bind_combine<&Ring::add>(bound, "add");
     bind_combine<&Ring::subtract>(bound, "sub");
     bind_combine<&Ring::multiply>(bound, "mul");
-    bound.def("add_zeros", add_zeros, nb::arg("pool"), nb::arg("out").noconvert(),
-              nb::arg("elements").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
+    bound.def("add_zeros", add_zeros, nb::arg("pool"), nb::arg("second").noconvert(),
+              nb::arg("first").noconvert(), nb::arg("second_sums").noconvert(),
+              nb::arg("first_sums").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
+    bound.def("sum_windows", sum_windows, nb::arg("pool"), nb::arg("out").noconvert(),
+              nb::arg("elements").noconvert(), nb::arg("digits").noconvert(), nb::arg("window"),
+              nb::arg("starts").noconvert());
     nb::class_<BinSums>(module, "BinSums")
         .def(nb::init<const Ring&>(), nb::arg("ring"), nb::keep_alive<1, 2>())
         .def("sum", sum_bins, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("elements").noconvert(),

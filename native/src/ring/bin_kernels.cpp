@@ -57,4 +57,20 @@ void put_slice(Limb* row, const Limb* sums, std::size_t stride, std::size_t, boo
     }
 }
 
+void add_windows(Limb* sums, const Limb* row, const std::int32_t* digits, std::size_t count,
+                 std::size_t window) {
+    const auto low = static_cast<std::int32_t>(window - 1);
+    for (std::size_t n = 0; n < count; ++n, row += window) {
+        const std::int32_t digit = digits[n];
+        if (digit < 0) continue;
+        const Limb* const from = row - (digit & low);
+        Limb* const to = sums + (digit & ~low);
+        for (std::size_t i = 0; i < window; ++i) to[i] += from[i];
+    }
+}
+
+void reduce(Limb* z, std::size_t count, const Prime& prime) {
+    for (std::size_t i = 0; i < count; ++i) z[i] %= prime.value;
+}
+
 }  // namespace hekat::ring::portable

@@ -29,7 +29,10 @@ const Kernels& kernels_of([[maybe_unused]] CpuPath path) {
                                        portable::take_slice,
                                        portable::transform_plaintext,
                                        portable::add_products,
-                                       portable::put_slice};
+                                       portable::put_slice,
+                                       portable::add_windows,
+                                       portable::reduce,
+                                       portable::invert_first};
 #if defined(__x86_64__) && defined(__GNUC__)
     static constexpr Kernels kVectors{vectors::key_stream,
                                       vectors::sample_uniform,
@@ -51,7 +54,10 @@ const Kernels& kernels_of([[maybe_unused]] CpuPath path) {
                                       vectors::take_slice,
                                       vectors::transform_plaintext,
                                       vectors::add_products,
-                                      vectors::put_slice};
+                                      vectors::put_slice,
+                                      vectors::add_windows,
+                                      vectors::reduce,
+                                      vectors::invert_first};
     if (path == CpuPath::kIfma) return kVectors;
 #endif
     return kPortable;

@@ -1,7 +1,7 @@
 // What the operations on ring elements are made of, once for each path of arithmetic.
 //
 // Everything is constant time, but for the rejection in `sample_uniform`, whose key is public, and for
-// `transform_plaintext`, which adds up one place after another.
+// `transform_plaintext` and `add_windows`, which add up one place or digit after another.
 #pragma once
 
 #include <array>
@@ -102,6 +102,15 @@ struct Kernels {
     // The slice of a row = the sums of one component, canonical; where `adds`, with what the row holds.
     void (*put_slice)(Limb* row, const Limb* sums, std::size_t stride, std::size_t slice, bool adds,
                       const Prime& prime);
+
+    // For each n of `count`, digit d = digits[n] from 0 on (none below), e = d mod window and i < window:
+    // sums[d - e + i] += row[n window - e + i].
+    void (*add_windows)(Limb* sums, const Limb* row, const std::int32_t* digits, std::size_t count,
+                        std::size_t window);
+    // count (a multiple of 8) sums of up to 2^13 canonical residues to canonical residues, in place.
+    void (*reduce)(Limb* z, std::size_t count, const Prime& prime);
+    // z = the first `window` coefficients of what a, canonical, is the transform of; a is used up.
+    void (*invert_first)(Limb* z, std::size_t window, Limb* a, const Prime& prime);
 };
 
 inline constexpr std::size_t kMostProducts = 1 << 10;

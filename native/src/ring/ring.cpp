@@ -106,27 +106,37 @@ void take_residues(Limb* z, const std::int8_t* small, std::size_t count, Limb p)
 
 }  // namespace
 
-void Ring::add_zeros(ThreadPool& pool, Limb* z, const Limb* x, const std::int8_t* small, const Limb* pair,
-                     std::size_t depth, std::size_t count) const {
-    const double item_ns = coefficient_ns_ * static_cast<double>(degree() * (depth + 1));
+void Ring::add_zeros(ThreadPool& pool, const Zeros& sums, const std::int8_t* small, const Limb* pair,
+                     std::size_t count) const {
+    const std::size_t components = sums.components;
+    const double item_ns = coefficient_ns_ * static_cast<double>(degree() * (components + 2));
     pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {
         SecretBuffer v(degree());
         SecretBuffer e(degree());
+        SecretBuffer first(sums.window);
         for (std::size_t i = begin; i < end; ++i) {
             ThreadPool::checkpoint();
             for (std::size_t number = 0; number < primes_.size(); ++number) {
                 const Prime& prime = primes_[number];
+                const Limb* const of_prime = pair + number * degree();
                 take_residues(v.data(), small + 2 * i * degree(), degree(), prime.value);
                 take_residues(e.data(), small + (2 * i + 1) * degree(), degree(), prime.value);
                 kernels_.transform(v.data(), prime);
-                for (std::size_t d = 0; d < depth; ++d) {
-                    const std::size_t at = (i * depth + d) * element_words() + number * degree();
-                    Limb* const row = z + at;
-                    kernels_.multiply(row, v.data(), pair + d * element_words() + number * degree(), degree(),
-                                      prime);
-                    kernels_.add(row, row, x + at, degree(), prime);
-                    kernels_.invert_transform(row, prime);
-                    if (d == 0) kernels_.add(row, row, e.data(), degree(), prime);
+                Limb* const row = sums.second + i * element_words() + number * degree();
+                kernels_.multiply(row, v.data(), of_prime, degree(), prime);
+                kernels_.add(row, row, sums.second_sums + i * element_words() + number * degree(), degree(),
+                             prime);
+                kernels_.invert_transform(row, prime);
+                kernels_.add(row, row, e.data(), degree(), prime);
+                for (std::size_t c = 0; c < components; ++c) {
+                    kernels_.multiply(e.data(), v.data(), of_prime + (1 + c) * element_words(), degree(), prime);
+                    kernels_.invert_first(first.data(), sums.window, e.data(), prime);
+                    const std::size_t at = ((i * components + c) * primes_.size() + number) * sums.window;
+                    for (std::size_t n = 0; n < sums.window; ++n) {
+                        const Limb sum = first.data()[n] + sums.first_sums[at + n];
+                        const Limb difference = sum - prime.value;
+                        sums.first[at + n] = difference + (prime.value & mask_of_bit(difference >> 63));
+                    }
                 }
             }
         }

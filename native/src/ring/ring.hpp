@@ -61,10 +61,19 @@ class Ring {
     void subtract(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
     void multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
 
-    // z (count times `depth` elements), not transformed, from x, which is, and `pair` (depth transformed
-    // elements): x[i][d] + v_i pair[d], and e_i for d = 0; small holds v_i and e_i, two rows of N for each i.
-    void add_zeros(ThreadPool& pool, Limb* z, const Limb* x, const std::int8_t* small, const Limb* pair,
-                   std::size_t depth, std::size_t count) const;
+    // Not transformed: second (count elements) = second_sums, which are transformed, + v_i pair[0] + e_i; first
+    // (count, components, primes, window) = first_sums, which are not, + the first coefficients of v_i pair[1 +
+    // c]. pair: transformed elements; small: v_i and e_i, two rows of N for each i.
+    struct Zeros {
+        Limb* second;
+        Limb* first;
+        const Limb* second_sums;
+        const Limb* first_sums;
+        std::size_t components;
+        std::size_t window;
+    };
+    void add_zeros(ThreadPool& pool, const Zeros& sums, const std::int8_t* small, const Limb* pair,
+                   std::size_t count) const;
 
   private:
     std::vector<Prime> primes_;

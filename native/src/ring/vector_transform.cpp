@@ -2,6 +2,8 @@
 // join coefficients 64 or more apart run two or three at a time; the last six levels run within blocks of 64,
 // three of them on transposed blocks, so that lanes never meet. Values are below 4 p in between (see
 // transform.cpp).
+#include <algorithm>
+
 #include "bigint/vector_transpose.hpp"
 #include "ring/vector_prime.hpp"
 #include "ring/vectors.hpp"
@@ -145,6 +147,27 @@ HEKAT_IFMA void join_blocks(Limb* a, const Prime& tables) {
     }
 }
 
+// Of a block's eight vectors: turned, so that each lane is a block of eight, with their levels done.
+HEKAT_IFMA_INLINE void part_lanes(Vector (&x)[8], std::size_t block, const Prime& tables,
+                                  const VectorPrime& prime) {
+    const Factors& factors = tables.inverse;
+    transpose(x);
+#pragma GCC unroll 4
+    for (std::size_t c = 0; c < 4; ++c) {
+        const LaneFactors halves(factors, tables.degree / 2, 4 * block + c);
+        part(x[2 * c], x[2 * c + 1], halves.w, halves.quotient, prime);
+    }
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < 2; ++c) {
+        const LaneFactors quarters(factors, tables.degree / 4, 2 * block + c);
+        part(x[4 * c], x[4 * c + 2], quarters.w, quarters.quotient, prime);
+        part(x[4 * c + 1], x[4 * c + 3], quarters.w, quarters.quotient, prime);
+    }
+    const LaneFactors eighths(factors, tables.degree / 8, block);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < 4; ++i) part(x[i], x[4 + i], eighths.w, eighths.quotient, prime);
+}
+
 // multiply(x, block) is called on each block's eight vectors first.
 template <typename Multiply>
 HEKAT_IFMA_INLINE void part_blocks(Limb* a, const Prime& tables, const Multiply& multiply) {
@@ -157,21 +180,7 @@ HEKAT_IFMA_INLINE void part_blocks(Limb* a, const Prime& tables, const Multiply&
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < 8; ++i) x[i] = load(from, i);
         multiply(x, block, prime);
-        transpose(x);
-#pragma GCC unroll 4
-        for (std::size_t c = 0; c < 4; ++c) {
-            const LaneFactors halves(factors, degree / 2, 4 * block + c);
-            part(x[2 * c], x[2 * c + 1], halves.w, halves.quotient, prime);
-        }
-#pragma GCC unroll 2
-        for (std::size_t c = 0; c < 2; ++c) {
-            const LaneFactors quarters(factors, degree / 4, 2 * block + c);
-            part(x[4 * c], x[4 * c + 2], quarters.w, quarters.quotient, prime);
-            part(x[4 * c + 1], x[4 * c + 3], quarters.w, quarters.quotient, prime);
-        }
-        const LaneFactors eighths(factors, degree / 8, block);
-#pragma GCC unroll 4
-        for (std::size_t i = 0; i < 4; ++i) part(x[i], x[4 + i], eighths.w, eighths.quotient, prime);
+        part_lanes(x, block, tables, prime);
         transpose(x);
         part_parts<8, false>(x, degree / kBlock + block, factors, prime);
 #pragma GCC unroll 8
@@ -235,6 +244,48 @@ void transform(Limb* a, const Prime& prime) {
 HEKAT_IFMA void invert_transform(Limb* a, const Prime& prime) {
     part_blocks(a, prime, NoFactors{});
     part_upper_levels(a, prime);
+}
+
+// From blocks of eight, or of 64, on, each level adds the halves of a block onto its first coefficients. The last
+// factor is 1 / N.
+HEKAT_IFMA void invert_first(Limb* z, std::size_t window, Limb* a, const Prime& tables) {
+    if (window > kBlock) {
+        invert_transform(a, tables);
+        std::copy_n(a, window, z);
+        return;
+    }
+    const VectorPrime prime(tables);
+    Vector sums[8] = {};
+    if (window <= 8) {
+        Vector lanes[8] = {};
+        for (std::size_t block = 0; block < tables.degree / kBlock; ++block) {
+            Vector x[8];
+#pragma GCC unroll 8
+            for (std::size_t i = 0; i < 8; ++i) x[i] = load(a + block * kBlock, i);
+            part_lanes(x, block, tables, prime);
+#pragma GCC unroll 8
+            for (std::size_t i = 0; i < 8; ++i) lanes[i] = reduce_once(lanes[i] + x[i], prime.twice);
+        }
+        transpose(lanes);
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < 8; ++i) sums[0] = reduce_once(sums[0] + lanes[i], prime.twice);
+    } else {
+        part_blocks(a, tables, NoFactors{});
+        for (std::size_t block = 0; block < tables.degree / kBlock; ++block) {
+#pragma GCC unroll 8
+            for (std::size_t i = 0; i < 8; ++i) {
+                sums[i] = reduce_once(sums[i] + load(a + block * kBlock, i), prime.twice);
+            }
+        }
+    }
+    Limb first[kBlock];
+    const Vector w = spread(tables.inverse.values.data()[0]);
+    const Vector quotient = spread(tables.inverse.quotients.data()[0]);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) {
+        store(first, i, reduce_once(multiply_by(sums[i], w, quotient, prime), prime.p));
+    }
+    std::copy_n(first, window, z);
 }
 
 HEKAT_IFMA void invert_product(Limb* a, const Limb* w, const Limb* quotients, const Prime& prime) {

@@ -29,5 +29,9 @@ void transform_plaintext(Limb* z, const SparsePlaintext& plaintext, std::size_t 
 void add_products(Limb* sums, const Limb* x, const Limb* elements, const BinProducts& products);
 void put_slice(Limb* row, const Limb* sums, std::size_t stride, std::size_t slice, bool adds,
                const Prime& prime);
+void add_windows(Limb* sums, const Limb* row, const std::int32_t* digits, std::size_t count,
+                 std::size_t window);
+void reduce(Limb* z, std::size_t count, const Prime& prime);
+void invert_first(Limb* z, std::size_t window, Limb* a, const Prime& prime);
 
 }  // namespace hekat::ring::vectors

@@ -148,15 +148,24 @@ def _check_digits(digits: DigitArray, limit: int) -> None:
         )
 
 
-def check_add_zeros(ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> None:
+def check_add_zeros(ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray) -> None:
     """Raise InputError unless the arguments of `ring_add_zeros` fit each other."""
     shape, depth = check_elements(ring, elements), check_elements(ring, pair, "a public pair")
-    if len(shape) != 2 or depth != shape[1:]:
+    if len(shape) != 1 or len(depth) != 1 or depth[0] < 1:
         raise InputError(
             "elements do not fit their public pair",
-            expected="shapes (count, D) and (D,) before primes and coefficients",
+            expected="shapes (count,) and (1 + C,) before primes and coefficients",
             got=f"{shape} and {depth}",
         )
+    is_array = isinstance(windows, np.ndarray) and windows.dtype == np.uint64 and windows.ndim == 4
+    if not is_array or windows.shape[:3] != (shape[0], depth[0] - 1, len(ring.primes)):
+        shown = f"uint64, shape {(shape[0], depth[0] - 1, len(ring.primes))} before a window"
+        raise InputError("first coefficients of sums refused", expected=shown, got=describe(windows))
+    width = windows.shape[-1]
+    if width.bit_count() != 1 or width > ring.degree:
+        raise InputError("window refused", expected=f"a power of two from 1 to {ring.degree}", got=str(width))
+    if windows.size and (windows >= np.array(ring.primes, np.uint64)[:, np.newaxis]).any():
+        raise InputError("first coefficients of sums are no residues", expected="below their primes", got="more")
     expected = (shape[0], 2, ring.degree)
     if not isinstance(small, np.ndarray) or small.dtype != np.int8 or small.shape != expected:
         raise InputError("wrong size or type of small numbers", expected=f"int8, shape {expected}", got=describe(small))

@@ -101,11 +101,26 @@ class CpuRing(RingElements):
         _native_bins(ring, self._path).sum(self._pool, out, elements, digits, window, starts)
         return out
 
-    def _add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
-        """Each element in one thread's cache, from its small numbers to its coefficients."""
-        out = np.empty(elements.shape, np.uint64)
-        _native_ring(ring, self._path).add_zeros(self._pool, out, elements, small, np.ascontiguousarray(pair))
+    def _sum_windows(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        out = np.empty((len(starts) - 1, window_count, *elements.shape[1:3], window), np.uint64)
+        _native_ring(ring, self._path).sum_windows(self._pool, out, elements, digits, window, starts)
         return out
+
+    def _add_zeros(
+        self, ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray
+    ) -> tuple[RingArray, RingArray]:
+        """Each sum in one thread's cache, from its small numbers to its coefficients."""
+        second, first = np.empty(elements.shape, np.uint64), np.empty(windows.shape, np.uint64)
+        _native_ring(ring, self._path).add_zeros(self._pool, second, first, elements, windows, small, pair)
+        return second, first
 
     # --- blocks of values ------------------------------------------------------------------------------
 

@@ -66,22 +66,59 @@ class RingElements:
         """`ring_bin_sums` of checked, contiguous arrays that leave neither rows nor results out."""
         raise NotImplementedError
 
-    def ring_add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
-        """Elements plus encryptions of zero, as coefficients."""
-        check_add_zeros(ring, elements, small, pair)
-        if not prod(elements.shape):
-            return np.empty(elements.shape, np.uint64)
-        return self._add_zeros(ring, np.ascontiguousarray(elements), np.ascontiguousarray(small), pair)
+    def ring_window_sums(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        """The first coefficients of sums of elements times sparse plaintexts, by segment and window."""
+        check_bin_sums(ring, elements, digits, window, window_count, starts)
+        shape = (len(starts) - 1, window_count, elements.shape[1], len(ring.primes), window)
+        if not prod(shape) or not digits.size:
+            return np.zeros(shape, np.uint64)
+        ordered = np.ascontiguousarray(digits), window, window_count, np.ascontiguousarray(starts)
+        return self._sum_windows(ring, np.ascontiguousarray(elements), *ordered)
 
-    def _add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
-        """`ring_add_zeros` of checked arrays that leave nothing out, by the single operations."""
+    def _sum_windows(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        """`ring_window_sums` of checked, contiguous arrays that leave nothing out, by the single operations."""
+        sums = self.ring_bin_sums(ring, self.ring_ntt(ring, elements), digits, window, window_count, starts)
+        return np.ascontiguousarray(self.ring_intt(ring, sums)[..., :window])
+
+    def ring_add_zeros(
+        self, ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray
+    ) -> tuple[RingArray, RingArray]:
+        """Both halves of sums plus encryptions of zero, as coefficients."""
+        check_add_zeros(ring, elements, windows, small, pair)
+        if not len(elements):
+            return np.empty(elements.shape, np.uint64), np.empty(windows.shape, np.uint64)
+        return self._add_zeros(ring, *map(np.ascontiguousarray, (elements, windows, small, pair)))
+
+    def _add_zeros(
+        self, ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray
+    ) -> tuple[RingArray, RingArray]:
+        """`ring_add_zeros` of checked, contiguous arrays of one answer or more, by the single operations."""
         signed = small.astype(np.int64)[:, :, np.newaxis, :]
         # The sign spread over the word picks the prime or nothing.
         residues = (signed + ((signed >> 63) & np.array(ring.primes, np.int64)[:, np.newaxis])).view(np.uint64)
-        products = self.ring_mul(ring, self.ring_ntt(ring, residues[:, :1]), pair)
-        coefficients = self.ring_intt(ring, self.ring_add(ring, elements, products))
-        coefficients[:, 0] = self.ring_add(ring, coefficients[:, 0], residues[:, 1])
-        return coefficients
+        zeros = self.ring_mul(ring, self.ring_ntt(ring, residues[:, :1]), pair)
+        zeros[:, 0] = self.ring_add(ring, zeros[:, 0], elements)
+        zeros = self.ring_intt(ring, zeros)
+        first = np.zeros((*windows.shape[:2], *ring.element_shape), np.uint64)
+        first[..., : windows.shape[-1]] = windows
+        sums = self.ring_add(ring, first, zeros[:, 1:])[..., : windows.shape[-1]]
+        return self.ring_add(ring, zeros[:, 0], residues[:, 1]), np.ascontiguousarray(sums)
 
     def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
         """The operation `name` on every one of the elements (count, primes, N), count at least 1."""

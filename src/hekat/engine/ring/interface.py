@@ -106,12 +106,33 @@ class RingEngine(Protocol):
         """
         ...
 
-    def ring_add_zeros(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
-        """Elements plus an encryption of zero each, as coefficients, shape as `elements` (count, D, primes, N).
+    def ring_window_sums(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        """The first coefficients of `ring_bin_sums` of elements that are not transformed.
 
-        `elements` and `pair` (D, primes, N) are transformed; `small` (count, 2, N), int8, has v and e of each. The
-        result is out[i, d] = ring_intt(elements[i, d] + ring_ntt(v_i) * pair[d]), and e_i added to it for d = 0. Raises
-        InputError for other shapes, dtypes or residues.
+        Arguments are as there, but `elements` are coefficients. The result (S, window_count, C, primes, window), not
+        transformed, has the first `window` coefficients of ring_intt(ring_bin_sums(ring_ntt(elements), ...)): those
+        that hold sums of rows. Variable time, and raises, as there.
+        """
+        ...
+
+    def ring_add_zeros(
+        self, ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray
+    ) -> tuple[RingArray, RingArray]:
+        """Sums, second and first halves, plus an encryption of zero each, as coefficients.
+
+        `elements` (count, primes, N), transformed, are second halves whole; `windows` (count, C, primes, window), not
+        transformed, the first coefficients of first halves, `window` a power of two up to N. `pair` (1 + C, primes, N)
+        is transformed; `small` (count, 2, N), int8, has v and e of each. The results, in the shapes of `elements` and
+        `windows`, are ring_intt(elements[i] + ring_ntt(v_i) * pair[0]) + e_i, and windows[i, c] plus the first
+        coefficients of ring_intt(ring_ntt(v_i) * pair[1 + c]). Raises InputError for other shapes, dtypes or residues.
         """
         ...
 

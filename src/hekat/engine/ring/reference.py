@@ -126,6 +126,30 @@ class ReferenceRing(RingElements):
             sums[segment, w] = self.ring_add(ring, sums[segment, w], products)
         return sums
 
+    def _sum_windows(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        degree, group_rows = ring.degree, ring.degree // window
+        sums = np.zeros((len(starts) - 1, window_count, *elements.shape[1:3], window), object)
+        for segment, (first, end) in enumerate(pairwise(starts.tolist())):
+            for row in range(first, end):
+                group, j = divmod(row, group_rows)
+                coefficients = elements[group].astype(object)
+                # X^N = -1: before the first coefficient stands the last, negated.
+                turned = np.concatenate((-coefficients, coefficients), axis=-1)
+                for digit in digits[:, row].tolist():
+                    if digit >= 0:
+                        w, place = divmod(digit, window)
+                        start = degree + j * window - place
+                        sums[segment, w] += turned[..., start : start + window]
+        return (sums % np.array(ring.primes, object)[:, np.newaxis]).astype(np.uint64)
+
     # --- blocks of values ------------------------------------------------------------------------------
 
     def mask_values(

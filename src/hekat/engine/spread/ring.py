@@ -94,13 +94,36 @@ class SpreadRing(RingElements):
         window_count: int,
         starts: StartArray,
     ) -> RingArray:
+        return self._by_windows("ring_bin_sums", ring, elements, digits, window, window_count, starts)
+
+    def _sum_windows(
+        self,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
+        return self._by_windows("ring_window_sums", ring, elements, digits, window, window_count, starts)
+
+    def _by_windows(
+        self,
+        name: str,
+        ring: Ring,
+        elements: RingArray,
+        digits: DigitArray,
+        window: int,
+        window_count: int,
+        starts: StartArray,
+    ) -> RingArray:
         def sum_windows(start: int, stop: int) -> Callable[[Engine], RingArray]:
             # The digits of other windows are absent.
             own = (digits >= start * window) & (digits < stop * window)
             shifted = np.where(own, digits - start * window, -1).astype(np.int32)
-            return lambda engine: engine.ring_bin_sums(ring, elements, shifted, window, stop - start, starts)
+            return lambda engine: getattr(engine, name)(ring, elements, shifted, window, stop - start, starts)
 
-        return np.concatenate(self._in_runs(sum_windows, window_count, "ring_bin_sums"), axis=1)
+        return np.concatenate(self._in_runs(sum_windows, window_count, name), axis=1)
 
     # --- blocks of values ------------------------------------------------------------------------------
 
