@@ -36,7 +36,8 @@ def conceal(sums: BinSums, layout: SumLayout, engine: Engine | None = None) -> A
     for start in range(0, len(segments), ANSWERS_AT_ONCE):
         at = slice(start, start + ANSWERS_AT_ONCE)
         used = np.minimum(sums.bin_counts[segments[at]] - windows[at] * layout.window, layout.window)
-        second, first = randomise(sums.elements[segments[at], windows[at]], used, sums.key, layout, engine)
+        own = segments[at], windows[at]
+        second, first = randomise(sums.c1[own], sums.c0[own], used, sums.key, layout, engine)
         c1[at] = round_elements(ring, second, layout.sent_bits, engine)
         rounded = round_elements(ring, flood(first, layout, engine), layout.sent_bits, engine).ravel()
         c0[number : number + len(first)] = rounded[: first[..., 0].size].reshape(-1, layout.components)
@@ -45,18 +46,18 @@ def conceal(sums: BinSums, layout: SumLayout, engine: Engine | None = None) -> A
 
 
 def randomise(
-    sums: RingArray, used: IndexArray, key: PublicKey, layout: SumLayout, engine: Engine
+    c1: RingArray, c0: RingArray, used: IndexArray, key: PublicKey, layout: SumLayout, engine: Engine
 ) -> tuple[RingArray, RingArray]:
-    """(c1, c0) of sums (answers, 1 + C, primes, N), an encryption of zero added: all coefficients of c1, (answers,
-    primes, N), and the first `used` ones of c0, (numbers, C, primes); neither flooded nor rounded.
+    """(c1, c0) of sums, c1 (answers, primes, N), transformed, and c0 (answers, C, primes, W), an encryption of zero
+    added: all coefficients of c1, (answers, primes, N), and the first `used` ones of c0, (numbers, C, primes); neither
+    flooded nor rounded.
     """
     ring = layout.parameters.ring
     # Both halves share v. c0 takes no error: what floods it does more.
-    small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, 2 * len(sums), ring.degree)
+    small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, 2 * len(c1), ring.degree)
     pair = np.concatenate((key.a[np.newaxis], key.b[: layout.components]))
-    hidden = engine.ring_add_zeros(ring, sums, small.reshape(len(sums), 2, ring.degree), pair)
-    window = hidden[:, 1:, :, : layout.window].transpose(0, 3, 1, 2)
-    return hidden[:, 0], window[np.arange(layout.window) < used[:, np.newaxis]]
+    second, first = engine.ring_add_zeros(ring, c1, c0, small.reshape(len(c1), 2, ring.degree), pair)
+    return second, first.transpose(0, 3, 1, 2)[np.arange(layout.window) < used[:, np.newaxis]]
 
 
 def flood(numbers: RingArray, layout: SumLayout, engine: Engine) -> RingArray:

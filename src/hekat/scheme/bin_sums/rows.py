@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hekat.engine.ring.checks import check_elements
 from hekat.engine.ring.interface import RingArray, RingEngine
+from hekat.engine.ring.parameters import Ring
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError
 from hekat.scheme.bin_sums.keys import SEED_BYTES, PrivateKey, PublicKey, expand
@@ -24,7 +25,7 @@ BLOCK_DOMAIN = b"hekat/bin-sums/a-of-rows/1:"
 class EncryptedRows:
     """A block of rows: (a_k, c0_(k,c)) with c0_(k,c) + a_k s_c = Delta_c m_(k,c) + e_(k,c) for each group k.
 
-    `c0` is transformed, (groups, C, primes, N); the a_k follow from `seed`. Raises InputError for another layout and
+    `c0` has coefficients, (groups, C, primes, N); the a_k follow from `seed`. Raises InputError for another layout and
     for values that are no residues.
     """
 
@@ -45,13 +46,10 @@ class EncryptedRows:
                 got=f"{self.row_count:,} rows, shape {shape}",
             )
 
-    def elements(self, engine: RingEngine) -> RingArray:
-        """a_k, then c0_(k,c) of every component: (groups, 1 + C, primes, N), transformed."""
-        groups, components = self.c0.shape[:2]
-        both = np.empty((groups, 1 + components, *self.c0.shape[2:]), np.uint64)
-        both[:, 0] = expand(self.key.parameters, BLOCK_DOMAIN, self.seed, groups, engine)
-        both[:, 1:] = self.c0
-        return both
+    def second_halves(self, engine: RingEngine) -> RingArray:
+        """a_k of every group, which all components share: (groups, 1, primes, N), transformed."""
+        groups = len(self.c0)
+        return expand(self.key.parameters, BLOCK_DOMAIN, self.seed, groups, engine)[:, np.newaxis]
 
 
 def encrypt_rows(
@@ -74,10 +72,6 @@ def encrypt_rows(
         raise BoundError("a row's integer passes its bound", expected="one within its range", got="another")
     engine, parameters = engine or get_engine(), layout.parameters
     ring, groups = parameters.ring, layout.groups(len(values))
-    lines = np.zeros((groups * layout.rows_per_group, layout.components), np.int64)
-    lines[: len(values)] = values
-    plain = np.zeros((groups, layout.components, parameters.degree), np.int64)
-    plain[..., :: layout.window] = lines.reshape(groups, -1, layout.components).transpose(0, 2, 1)
     errors = engine.sample_cbd(os.urandom(SEED_BYTES), 0, groups * layout.components, parameters.degree)
     errors = errors.reshape(layout.components, groups, parameters.degree)
     seed = os.urandom(SEED_BYTES)
@@ -85,10 +79,28 @@ def encrypt_rows(
     c0 = np.empty((groups, layout.components, *ring.element_shape), np.uint64)
     # One by one: products with a single element copy nothing.
     for c, delta in enumerate(layout.deltas):
-        scaled = engine.ring_mul(ring, residues_of_small(ring, plain[:, c]), constants(ring, delta))
-        noisy = engine.ring_ntt(ring, engine.ring_add(ring, scaled, residues_of_small(ring, errors[c])))
-        c0[:, c] = engine.ring_sub(ring, noisy, engine.ring_mul(ring, a, key.secrets[c]))
+        noisy = residues_of_small(ring, errors[c])
+        _add_rows(ring, noisy, values[:, c], delta, layout.window, engine)
+        shared = engine.ring_intt(ring, engine.ring_mul(ring, a, key.secrets[c]))
+        c0[:, c] = engine.ring_sub(ring, noisy, shared)
     return EncryptedRows(key.public, layout, len(values), seed, c0)
+
+
+def _add_rows(
+    ring: Ring, elements: RingArray, values: npt.NDArray[np.int64], delta: int, window: int, engine: RingEngine
+) -> None:
+    """Add delta times each row's integer to the row's coefficient of `elements` (groups, primes, N), in place."""
+    count = elements.shape[0] * (ring.degree // window)
+    # Side by side first: few coefficients hold a row.
+    packed = np.zeros((-(-count // ring.degree), ring.degree), np.int64)
+    packed.reshape(-1)[: len(values)] = values
+    scaled = engine.ring_mul(ring, residues_of_small(ring, packed), constants(ring, delta))
+    rows = scaled.swapaxes(0, 1).reshape(len(ring.primes), -1)[:, :count]
+    places = elements[..., ::window].swapaxes(0, 1)
+    places += rows.reshape(places.shape)
+    primes = np.array(ring.primes, np.uint64)[:, np.newaxis, np.newaxis]
+    # Without a branch: a sum below its prime is less than what wraps around below it.
+    np.minimum(places, places - primes, out=places)
 
 
 def check_layout(key: PublicKey, layout: SumLayout) -> None:

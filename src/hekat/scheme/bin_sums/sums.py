@@ -19,14 +19,15 @@ from hekat.scheme.bin_sums.rows import EncryptedRows, check_layout
 class BinSums:
     """Sums of the segments from `first_segment` on, each with `bin_counts` bins; secret of the host, who conceals them.
 
-    `elements`, transformed, (segments, windows, 1 + C, primes, N): c1, then c0 of every component; windows beyond a
-    segment's bins hold nothing.
+    `c1` (segments, windows, primes, N) is transformed; `c0` (segments, windows, C, primes, W) has the first
+    coefficients of every component. Windows beyond a segment's bins hold nothing.
     """
 
     key: PublicKey
     first_segment: int
     bin_counts: IndexArray
-    elements: RingArray = field(repr=False)
+    c1: RingArray = field(repr=False)
+    c0: RingArray = field(repr=False)
 
     @property
     def segments(self) -> range:
@@ -62,7 +63,7 @@ class BinSummer:
         self._windows = layout.windows(self._bin_counts)
         # Rows so far, segments that have left, and the sums so far of the first that has not.
         self._row, self._segment = 0, 0
-        self._open: RingArray | None = None
+        self._open: tuple[RingArray, RingArray] | None = None
 
     @property
     def rows_missing(self) -> int:
@@ -81,23 +82,31 @@ class BinSummer:
         done = int(np.searchsorted(self._starts[1:], last, "right"))
         upto = max(done, int(np.searchsorted(self._starts[:-1], last, "left")))
         starts = np.clip(self._starts[self._segment : upto + 1], self._row, last) - self._row
-        sums = self._sum(block, digits, starts, upto)
+        c1, c0 = self._sum(block, digits, starts, upto)
         first, self._row, self._segment = self._segment, last, done
-        self._open = sums[done - first, : self._windows[done]].copy() if upto > done else None
-        return BinSums(self._key, first, self._bin_counts[first:done], sums[: done - first])
+        own = slice(int(self._windows[done])) if upto > done else slice(0)
+        self._open = (c1[done - first, own].copy(), c0[done - first, own].copy()) if upto > done else None
+        return BinSums(self._key, first, self._bin_counts[first:done], c1[: done - first], c0[: done - first])
 
-    def _sum(self, block: EncryptedRows, digits: LevelArray, starts: IndexArray, upto: int) -> RingArray:
-        ring = self._layout.parameters.ring
+    def _sum(
+        self, block: EncryptedRows, digits: LevelArray, starts: IndexArray, upto: int
+    ) -> tuple[RingArray, RingArray]:
+        ring, layout, engine = self._layout.parameters.ring, self._layout, self._engine
         windows = int(self._windows[self._segment : upto].max(initial=0))
         if not windows:
-            shape = (len(starts) - 1, 0, 1 + self._layout.components, *ring.element_shape)
-            return np.zeros(shape, np.uint64)
-        elements = block.elements(self._engine)
-        sums = self._engine.ring_bin_sums(ring, elements, digits, self._layout.window, windows, starts)
-        if self._open is not None and len(self._open):
-            own = slice(len(self._open))
-            sums[0, own] = self._engine.ring_add(ring, sums[0, own], self._open)
-        return sums
+            shape = len(starts) - 1, 0
+            first = np.zeros((*shape, layout.components, len(ring.primes), layout.window), np.uint64)
+            return np.zeros((*shape, *ring.element_shape), np.uint64), first
+        c1 = engine.ring_bin_sums(ring, block.second_halves(engine), digits, layout.window, windows, starts)[:, :, 0]
+        c0 = engine.ring_window_sums(ring, block.c0, digits, layout.window, windows, starts)
+        if self._open is not None and len(self._open[0]):
+            second, first = self._open
+            own = slice(len(second))
+            c1[0, own] = engine.ring_add(ring, c1[0, own], second)
+            sums = c0[0, own] + first
+            primes = np.array(ring.primes, np.uint64)[:, np.newaxis]
+            c0[0, own] = np.minimum(sums, sums - primes)
+        return c1, c0
 
     def _check(self, block: EncryptedRows, digits: LevelArray, last: int) -> None:
         if block.key != self._key:
