@@ -19,15 +19,28 @@ HEKAT_IFMA void add_wide(Limb* sums, const Limb* row, const std::int32_t* digits
     }
 }
 
-HEKAT_IFMA void add_any(Limb* sums, const Limb* row, const std::int32_t* digits, std::size_t count,
-                        std::size_t window) {
+// Loops of a known length become vectors of it.
+template <std::size_t window>
+HEKAT_IFMA void add_narrow(Limb* sums, const Limb* row, const std::int32_t* digits, std::size_t count) {
+    constexpr std::int32_t kLow = window - 1;
+    for (std::size_t n = 0; n < count; ++n, row += window) {
+        const std::int32_t digit = digits[n];
+        if (digit < 0) continue;
+        const Limb* const from = row - (digit & kLow);
+        Limb* const to = sums + (digit & ~kLow);
+        for (std::size_t i = 0; i < window; ++i) to[i] += from[i];
+    }
+}
+
+HEKAT_IFMA void add_widest(Limb* sums, const Limb* row, const std::int32_t* digits, std::size_t count,
+                           std::size_t window) {
     const auto low = static_cast<std::int32_t>(window - 1);
     for (std::size_t n = 0; n < count; ++n, row += window) {
         const std::int32_t digit = digits[n];
         if (digit < 0) continue;
         const Limb* const from = row - (digit & low);
         Limb* const to = sums + (digit & ~low);
-        for (std::size_t i = 0; i < window; ++i) to[i] += from[i];
+        for (std::size_t v = 0; v < window / 8; ++v) store(to, v, load(to, v) + load(from, v));
     }
 }
 
@@ -36,6 +49,12 @@ HEKAT_IFMA void add_any(Limb* sums, const Limb* row, const std::int32_t* digits,
 HEKAT_IFMA void add_windows(Limb* sums, const Limb* row, const std::int32_t* digits, std::size_t count,
                             std::size_t window) {
     switch (window) {
+        case 1:
+            return add_narrow<1>(sums, row, digits, count);
+        case 2:
+            return add_narrow<2>(sums, row, digits, count);
+        case 4:
+            return add_narrow<4>(sums, row, digits, count);
         case 8:
             return add_wide<1>(sums, row, digits, count);
         case 16:
@@ -43,7 +62,7 @@ HEKAT_IFMA void add_windows(Limb* sums, const Limb* row, const std::int32_t* dig
         case 32:
             return add_wide<4>(sums, row, digits, count);
         default:
-            return add_any(sums, row, digits, count, window);
+            return add_widest(sums, row, digits, count, window);
     }
 }
 

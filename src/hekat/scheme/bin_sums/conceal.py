@@ -32,16 +32,17 @@ def conceal(sums: BinSums, layout: SumLayout, engine: Engine | None = None) -> A
     engine, ring = engine or get_engine(), layout.parameters.ring
     segments, windows = _answers_of(layout, sums.bin_counts)
     c1, c0 = (np.empty(shape, np.uint64) for shape in answer_shapes(layout, sums.bin_counts))
-    number = 0
+    firsts = []
     for start in range(0, len(segments), ANSWERS_AT_ONCE):
         at = slice(start, start + ANSWERS_AT_ONCE)
         used = np.minimum(sums.bin_counts[segments[at]] - windows[at] * layout.window, layout.window)
         own = segments[at], windows[at]
         second, first = randomise(sums.c1[own], sums.c0[own], used, sums.key, layout, engine)
         c1[at] = round_elements(ring, second, layout.sent_bits, engine)
-        rounded = round_elements(ring, flood(first, layout, engine), layout.sent_bits, engine).ravel()
-        c0[number : number + len(first)] = rounded[: first[..., 0].size].reshape(-1, layout.components)
-        number += len(first)
+        firsts.append(first)
+    if firsts:
+        flooded = flood(np.concatenate(firsts), layout, engine)
+        c0[:] = round_elements(ring, flooded, layout.sent_bits, engine).reshape(-1)[: c0.size].reshape(c0.shape)
     return Answers(sums.key, layout, sums.first_segment, sums.bin_counts, c1, c0)
 
 

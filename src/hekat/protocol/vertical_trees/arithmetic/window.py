@@ -14,12 +14,13 @@ from hekat.scheme.bin_sums import BINS, SumLayout
 NO_WINDOW: Final = 1
 WIDEST: Final = 256
 # Seconds on one core of a server: a component of a group of rows encrypted and written; the same read by a host; a
-# group of rows times the digits of one answer; an answer concealed, written, read and opened; a byte on 1 Gbit/s.
-ENCRYPT_S: Final = 0.3e-3
+# group of rows times the digits of one answer; an answer concealed, written, read and opened; a byte on 1 Gbit/s, and
+# its checksums, seals and copies at both ends.
+ENCRYPT_S: Final = 0.12e-3
 READ_S: Final = 60e-6
-PRODUCT_S: Final = 27e-6
-ANSWER_S: Final = 0.7e-3
-BYTE_S: Final = 8e-9
+PRODUCT_S: Final = 9e-6
+ANSWER_S: Final = 0.25e-3
+BYTE_S: Final = 14e-9
 
 
 def choose_window(protection: str, row_counts: Sequence[int], bins: Sequence[Sequence[int]], ranges: Ranges) -> int:
