@@ -138,6 +138,17 @@ void add_zeros(const Ring& ring, ThreadPool& pool, const ElementOutput& second, 
     without_gil([&] { ring.add_zeros(pool, sums, small.data(), pair.data(), count); });
 }
 
+void first_products(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const ElementInput& a,
+                    const ElementInput& b) {
+    require(out.shape(2) == ring.primes().size() && is_window(out.shape(3), ring.degree()),
+            "first coefficients have the wrong shape");
+    require_elements(ring, a, out.shape(0));
+    require_elements(ring, b, out.shape(1));
+    without_gil([&] {
+        ring.first_products(pool, out.data(), out.shape(3), a.data(), out.shape(0), b.data(), out.shape(1));
+    });
+}
+
 bool lie_between(const std::int32_t* digits, std::size_t count, std::int64_t limit) {
     return std::all_of(digits, digits + count, [=](std::int32_t x) { return x >= -1 && x < limit; });
 }
@@ -285,6 +296,8 @@ void bind_ring(nb::module_& module) {
     bound.def("add_zeros", add_zeros, nb::arg("pool"), nb::arg("second").noconvert(),
               nb::arg("first").noconvert(), nb::arg("second_sums").noconvert(),
               nb::arg("first_sums").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
+    bound.def("first_products", first_products, nb::arg("pool"), nb::arg("out").noconvert(),
+              nb::arg("a").noconvert(), nb::arg("b").noconvert());
     bound.def("sum_windows", sum_windows, nb::arg("pool"), nb::arg("out").noconvert(),
               nb::arg("elements").noconvert(), nb::arg("digits").noconvert(), nb::arg("window"),
               nb::arg("starts").noconvert());

@@ -143,6 +143,26 @@ void Ring::add_zeros(ThreadPool& pool, const Zeros& sums, const std::int8_t* sma
     });
 }
 
+void Ring::first_products(ThreadPool& pool, Limb* z, std::size_t window, const Limb* x, std::size_t count,
+                          const Limb* y, std::size_t components) const {
+    const double item_ns = coefficient_ns_ * static_cast<double>(degree() * components);
+    pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {
+        SecretBuffer product(degree());
+        for (std::size_t i = begin; i < end; ++i) {
+            ThreadPool::checkpoint();
+            Limb* to = z + i * components * primes_.size() * window;
+            for (std::size_t c = 0; c < components; ++c) {
+                for (std::size_t number = 0; number < primes_.size(); ++number, to += window) {
+                    const std::size_t at = number * degree();
+                    kernels_.multiply(product.data(), x + i * element_words() + at, y + c * element_words() + at,
+                                      degree(), primes_[number]);
+                    kernels_.invert_first(to, window, product.data(), primes_[number]);
+                }
+            }
+        }
+    });
+}
+
 void write_key_stream(ThreadPool& pool, CpuPath path, std::uint8_t* out, const Stream& stream,
                       std::uint32_t counter, std::size_t byte_count) {
     const Kernels& kernels = kernels_of(path);

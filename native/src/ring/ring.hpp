@@ -75,6 +75,11 @@ class Ring {
     void add_zeros(ThreadPool& pool, const Zeros& sums, const std::int8_t* small, const Limb* pair,
                    std::size_t count) const;
 
+    // z (count, components, primes, window): the first coefficients of x_i y_c, x (count) and y (components)
+    // transformed elements.
+    void first_products(ThreadPool& pool, Limb* z, std::size_t window, const Limb* x, std::size_t count,
+                        const Limb* y, std::size_t components) const;
+
   private:
     std::vector<Prime> primes_;
     CpuPath path_;

@@ -38,7 +38,7 @@ MAX_BINS: Final = 1 << 24
 def write_rows(block: EncryptedRows) -> bytes:
     """A block of encrypted rows as `read_rows` takes it."""
     start = bytes.fromhex(block.key.fingerprint) + _COUNT.pack(block.row_count) + block.seed
-    return start + write_planes(block.c0)
+    return write_planes(block.c0, start=start)
 
 
 def read_rows(data: bytes, key: PublicKey, layout: SumLayout) -> EncryptedRows:
@@ -58,8 +58,8 @@ def read_rows(data: bytes, key: PublicKey, layout: SumLayout) -> EncryptedRows:
 def write_answers(answers: Answers) -> bytes:
     """Answers as `read_answers` takes them."""
     width = answers.layout.sent_bytes
-    pieces = [write_planes(answers.c1, width), write_planes(answers.c0, width)]
-    return bytes.fromhex(answers.key.fingerprint) + b"".join(pieces)
+    c1 = write_planes(answers.c1, width, bytes.fromhex(answers.key.fingerprint))
+    return c1 + write_planes(answers.c0, width)
 
 
 def read_answers(data: bytes, key: PublicKey, layout: SumLayout, first_segment: int, bin_counts: IndexArray) -> Answers:

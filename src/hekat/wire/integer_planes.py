@@ -23,10 +23,17 @@ _LOW, _LOW_BITS = np.dtype("<u4"), np.uint64(32)
 _HIGH: Final = {4: None, 5: np.dtype("u1"), 6: np.dtype("<u2")}
 
 
-def write_planes(integers: RingArray, byte_count: int = 6) -> bytes:
-    """Integers below 2^(8 byte_count), of 4 to 6 bytes each, as `FieldCursor.take_planes` takes them."""
-    low, high = integers.astype(_LOW).tobytes(), _HIGH[byte_count]
-    return low if high is None else low + (integers >> _LOW_BITS).astype(high).tobytes()
+def write_planes(integers: RingArray, byte_count: int = 6, start: bytes = b"") -> bytes:
+    """Integers below 2^(8 byte_count), of 4 to 6 bytes each, as `FieldCursor.take_planes` takes them, after `start`."""
+    high_type = _HIGH[byte_count]
+    # Without arrays in between: a block has many megabytes, and fresh memory costs more than the numbers.
+    low = np.empty(integers.shape, _LOW)
+    np.copyto(low, integers, casting="unsafe")
+    if high_type is None:
+        return b"".join((start, low.data))
+    high = np.empty(integers.shape, high_type)
+    np.right_shift(integers, _LOW_BITS, out=high, casting="unsafe")
+    return b"".join((start, low.data, high.data))
 
 
 @dataclass

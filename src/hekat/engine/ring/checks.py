@@ -106,8 +106,7 @@ def check_bin_sums(
     ring: Ring, elements: RingArray, digits: DigitArray, window: int, window_count: int, starts: StartArray
 ) -> None:
     """Raise InputError unless the arguments of `ring_bin_sums` fit together as its contract says."""
-    if window.bit_count() != 1 or not 1 <= window <= ring.degree:
-        raise InputError("window refused", expected=f"a power of two from 1 to {ring.degree}", got=str(window))
+    _check_window(ring, window)
     most = MAX_DIGITS // window
     if not 1 <= window_count <= most:
         raise InputError("window_count refused", expected=f"1 to {most}", got=str(window_count))
@@ -148,6 +147,20 @@ def _check_digits(digits: DigitArray, limit: int) -> None:
         )
 
 
+def check_first_products(ring: Ring, a: RingArray, b: RingArray, window: int) -> None:
+    """Raise InputError unless the arguments of `ring_first_products` are two lists of elements, and a window."""
+    _check_window(ring, window)
+    shapes = check_elements(ring, a), check_elements(ring, b)
+    if any(len(shape) != 1 for shape in shapes):
+        shown = f"{shapes[0]} and {shapes[1]}"
+        raise InputError("ring elements have the wrong layout", expected="two lists of elements", got=shown)
+
+
+def _check_window(ring: Ring, window: int) -> None:
+    if window.bit_count() != 1 or not 1 <= window <= ring.degree:
+        raise InputError("window refused", expected=f"a power of two from 1 to {ring.degree}", got=str(window))
+
+
 def check_add_zeros(ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray) -> None:
     """Raise InputError unless the arguments of `ring_add_zeros` fit each other."""
     shape, depth = check_elements(ring, elements), check_elements(ring, pair, "a public pair")
@@ -161,9 +174,7 @@ def check_add_zeros(ring: Ring, elements: RingArray, windows: RingArray, small: 
     if not is_array or windows.shape[:3] != (shape[0], depth[0] - 1, len(ring.primes)):
         shown = f"uint64, shape {(shape[0], depth[0] - 1, len(ring.primes))} before a window"
         raise InputError("first coefficients of sums refused", expected=shown, got=describe(windows))
-    width = windows.shape[-1]
-    if width.bit_count() != 1 or width > ring.degree:
-        raise InputError("window refused", expected=f"a power of two from 1 to {ring.degree}", got=str(width))
+    _check_window(ring, windows.shape[-1])
     if windows.size and (windows >= np.array(ring.primes, np.uint64)[:, np.newaxis]).any():
         raise InputError("first coefficients of sums are no residues", expected="below their primes", got="more")
     expected = (shape[0], 2, ring.degree)

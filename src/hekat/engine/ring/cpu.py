@@ -114,6 +114,11 @@ class CpuRing(RingElements):
         _native_ring(ring, self._path).sum_windows(self._pool, out, elements, digits, window, starts)
         return out
 
+    def _first_products(self, ring: Ring, a: RingArray, b: RingArray, window: int) -> RingArray:
+        out = np.empty((len(a), len(b), len(ring.primes), window), np.uint64)
+        _native_ring(ring, self._path).first_products(self._pool, out, a, b)
+        return out
+
     def _add_zeros(
         self, ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray
     ) -> tuple[RingArray, RingArray]:

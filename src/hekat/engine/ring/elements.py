@@ -7,7 +7,13 @@ from math import prod
 import numpy as np
 
 from hekat.engine.checks import Shape
-from hekat.engine.ring.checks import check_add_zeros, check_bin_sums, check_elements, check_operands
+from hekat.engine.ring.checks import (
+    check_add_zeros,
+    check_bin_sums,
+    check_elements,
+    check_first_products,
+    check_operands,
+)
 from hekat.engine.ring.interface import DigitArray, RingArray, SmallArray, StartArray
 from hekat.engine.ring.parameters import Ring
 
@@ -95,6 +101,19 @@ class RingElements:
         """`ring_window_sums` of checked, contiguous arrays that leave nothing out, by the single operations."""
         sums = self.ring_bin_sums(ring, self.ring_ntt(ring, elements), digits, window, window_count, starts)
         return np.ascontiguousarray(self.ring_intt(ring, sums)[..., :window])
+
+    def ring_first_products(self, ring: Ring, a: RingArray, b: RingArray, window: int) -> RingArray:
+        """The first coefficients of all products of two lists of elements."""
+        check_first_products(ring, a, b, window)
+        shape = (len(a), len(b), len(ring.primes), window)
+        if not prod(shape):
+            return np.empty(shape, np.uint64)
+        return self._first_products(ring, np.ascontiguousarray(a), np.ascontiguousarray(b), window)
+
+    def _first_products(self, ring: Ring, a: RingArray, b: RingArray, window: int) -> RingArray:
+        """`ring_first_products` of checked, contiguous arrays that leave nothing out, by the single operations."""
+        products = self.ring_intt(ring, self.ring_mul(ring, a[:, np.newaxis], b))
+        return np.ascontiguousarray(products[..., :window])
 
     def ring_add_zeros(
         self, ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray

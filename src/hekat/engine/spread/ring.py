@@ -125,6 +125,12 @@ class SpreadRing(RingElements):
 
         return np.concatenate(self._in_runs(sum_windows, window_count, name), axis=1)
 
+    def _first_products(self, ring: Ring, a: RingArray, b: RingArray, window: int) -> RingArray:
+        def multiply(start: int, stop: int) -> Callable[[Engine], RingArray]:
+            return lambda engine: engine.ring_first_products(ring, a[start:stop], b, window)
+
+        return np.concatenate(self._in_runs(multiply, len(a), "ring_first_products"))
+
     # --- blocks of values ------------------------------------------------------------------------------
 
     def mask_values(

@@ -90,8 +90,7 @@ def _products(ring: Ring, c1: RingArray, secrets: RingArray, layout: SumLayout, 
     prime = ring.primes[0]
     for number, piece in enumerate(pieces):
         transformed = engine.ring_ntt(ring, piece[:, np.newaxis])
-        product = engine.ring_intt(ring, engine.ring_mul(ring, transformed[:, np.newaxis], secrets))
-        window = product[:, :, 0, : layout.window].swapaxes(1, 2)
+        window = engine.ring_first_products(ring, transformed, secrets, layout.window)[:, :, 0].swapaxes(1, 2)
         # A product is an integer below p / 2 in magnitude: a residue above stands for a negative one.
         signed = window - np.where(window > prime // 2, np.uint64(prime), np.uint64(0))
         total += signed << np.uint64(PIECE_BITS * number)
