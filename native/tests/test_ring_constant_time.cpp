@@ -82,8 +82,19 @@ std::vector<Result> work_through(const Ring& ring, const MaskedBlocks& blocks, S
     Limbs both = room_for(2 * kDegree);
     auto* const both_small = reinterpret_cast<std::int8_t*>(both.data());
     kernels.sample_cbd(both_small, 2 * kDegree, secret_key.stream(Key::kCbd, 2));
-    ring.add_zeros(pool, z.data(), in.a.data(), both_small, transformed.data(), 1, 1);
-    keep("sum with an encryption of zero", z);
+    Limbs pairs(transformed);
+    pairs.insert(pairs.end(), transformed.begin(), transformed.end());
+    // Both ways of a first half: blocks of eight, and of 64.
+    for (const std::size_t window : {std::size_t{4}, std::size_t{32}}) {
+        Limbs first(window * ring.primes().size());
+        Limbs first_sums(first.size());
+        const Ring::Zeros sums{z.data(), first.data(), in.a.data(), first_sums.data(), 1, window};
+        ring.add_zeros(pool, sums, both_small, pairs.data(), 1);
+        keep("sum with an encryption of zero", z);
+        keep("first coefficients with an encryption of zero", first);
+        ring.first_products(pool, first.data(), window, transformed.data(), 1, transformed.data(), 1);
+        keep("first coefficients of a product", first);
+    }
 
     std::vector<std::int32_t> values(value_count);
     std::memcpy(values.data(), in.values.data(), value_count * sizeof(values[0]));

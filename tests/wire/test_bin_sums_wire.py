@@ -49,8 +49,12 @@ def block(pair):
 
 def answers_of(pair, layout: SumLayout) -> Answers:
     """Of encrypted zeros: nothing is summed."""
-    elements = np.zeros((3, 2, 3, 2, BINS.degree), np.uint64)
-    return conceal(BinSums(pair.public, 4, BIN_COUNTS, elements), layout)
+    return conceal(sums_of_zeros(pair, layout), layout)
+
+
+def sums_of_zeros(pair, layout: SumLayout) -> BinSums:
+    c1, c0 = np.zeros((3, 2, 2, BINS.degree), np.uint64), np.zeros((3, 2, 2, 2, layout.window), np.uint64)
+    return BinSums(pair.public, 4, BIN_COUNTS, c1, c0)
 
 
 def test_a_public_key_comes_back(pair) -> None:
@@ -110,7 +114,7 @@ def test_private_keys_and_sums_that_are_not_concealed_are_not_written(pair) -> N
     with pytest.raises(KeyRefusedError, match="not sent"):
         from_bytes(to_bytes(pair.public), PrivateKey)
     with pytest.raises(KeyRefusedError, match="not sent"):
-        to_bytes(BinSums(pair.public, 0, BIN_COUNTS, np.zeros((3, 2, 3, 2, BINS.degree), np.uint64)))
+        to_bytes(sums_of_zeros(pair, LAYOUTS[0]))
 
 
 def test_another_keys_rows_and_answers_are_refused(pair, block) -> None:

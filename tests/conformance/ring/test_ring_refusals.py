@@ -51,15 +51,24 @@ def unmask(written, count=7, public_key=KEY, secret=SECRET, first_chunk=0):
 
 GROUPS = np.ones((2, 1, 1, 1024), np.uint64)
 DIGITS = np.zeros((3, 5), np.int32)
-SMALL, PUBLIC_PAIR = np.zeros((2, 2, 1024), np.int8), np.ones((1, 1, 1024), np.uint64)
+SMALL, PUBLIC_PAIR = np.zeros((2, 2, 1024), np.int8), np.ones((2, 1, 1024), np.uint64)
+SECOND_SUMS, FIRST_SUMS = np.ones((2, 1, 1024), np.uint64), np.ones((2, 1, 1, 8), np.uint64)
 
 
 def sum_bins(elements=GROUPS, digits=DIGITS, window=256, window_count=2, starts=(0, 5), dtype=np.int64):
     return lambda e: e.ring_bin_sums(RING, elements, digits, window, window_count, np.array(starts, dtype))
 
 
-def add_zeros(elements=GROUPS, small=SMALL, pair=PUBLIC_PAIR):
-    return lambda e: e.ring_add_zeros(RING, elements, small, pair)
+def sum_windows(elements=GROUPS, digits=DIGITS, window=256, window_count=2, starts=(0, 5), dtype=np.int64):
+    return lambda e: e.ring_window_sums(RING, elements, digits, window, window_count, np.array(starts, dtype))
+
+
+def add_zeros(elements=SECOND_SUMS, windows=FIRST_SUMS, small=SMALL, pair=PUBLIC_PAIR):
+    return lambda e: e.ring_add_zeros(RING, elements, windows, small, pair)
+
+
+def multiply_first(a=SECOND_SUMS, b=PUBLIC_PAIR, window=8):
+    return lambda e: e.ring_first_products(RING, a, b, window)
 
 
 def read_only():
@@ -120,9 +129,21 @@ CASES = {
     "bins_starts_descend": (sum_bins(starts=(0, 4, 3, 5)), "starts of segments refused"),
     "bins_starts_negative": (sum_bins(starts=(-1, 5)), "starts of segments refused"),
     "bins_starts_beyond": (sum_bins(starts=(0, 6)), "starts of segments refused"),
-    "zeros_flat": (add_zeros(elements(2, 1)), "elements do not fit their public pair"),
-    "zeros_depth": (add_zeros(pair=elements(3, 1)), "elements do not fit their public pair"),
-    "zeros_residue": (add_zeros(GROUPS * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "windows_width": (sum_windows(window=3), "window refused"),
+    "windows_groups": (sum_windows(window=512), "groups of elements and rows of digits do not agree"),
+    "windows_residue": (sum_windows(GROUPS * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "windows_digit": (sum_windows(digits=DIGITS + np.int32(512)), "digits out of range"),
+    "windows_starts": (sum_windows(starts=(0, 6)), "starts of segments refused"),
+    "first_width": (multiply_first(window=12), "window refused; expected a power of two from 1 to 1024; got 12"),
+    "first_flat": (multiply_first(GROUPS), "expected two lists of elements"),
+    "first_residue": (multiply_first(b=PUBLIC_PAIR * np.uint64(12289)), "of ring elements is not below its prime"),
+    "zeros_flat": (add_zeros(GROUPS), "elements do not fit their public pair"),
+    "zeros_no_pair": (add_zeros(pair=PUBLIC_PAIR[:0]), "elements do not fit their public pair"),
+    "zeros_depth": (add_zeros(pair=elements(3, 1)), "first coefficients of sums refused"),
+    "zeros_windows_dtype": (add_zeros(windows=FIRST_SUMS.astype(np.int64)), "first coefficients of sums refused"),
+    "zeros_windows_width": (add_zeros(windows=FIRST_SUMS[..., :3]), "window refused"),
+    "zeros_windows_residue": (add_zeros(windows=FIRST_SUMS * np.uint64(12289)), "are no residues"),
+    "zeros_residue": (add_zeros(SECOND_SUMS * np.uint64(12289)), r"index \(0, 0, 0\) of ring elements"),
     "zeros_pair_residue": (add_zeros(pair=PUBLIC_PAIR + np.uint64(12289)), "of a public pair is not below its prime"),
     "zeros_small_dtype": (add_zeros(small=SMALL.astype(np.int64)), "wrong size or type of small numbers"),
     "zeros_small_count": (add_zeros(small=SMALL[:1]), r"expected int8, shape \(2, 2, 1024\)"),

@@ -139,14 +139,17 @@ def multiply(a: list[int], b: list[int], modulus: int) -> list[int]:
     return [(low - high) % modulus for low, high in zip(full[:degree], full[degree:], strict=True)]
 
 
-def phases_of(pair: KeyPair, sums: np.ndarray, engine: Engine) -> list[list[int]]:
-    """c0_c + c1 s_c of one sum (1 + C, primes, N), not transformed, as coefficients in [0, q) for every component."""
+def phases_of(pair: KeyPair, sums: BinSums, engine: Engine) -> list[list[int]]:
+    """c0_c + c1 s_c of the first window of the first segment, mod q: its W first coefficients for every component."""
     ring = pair.public.parameters.ring
-    c1, *c0 = (integers_of(x, ring) for x in sums)
+    c1 = integers_of(engine.ring_intt(ring, sums.c1[0, 0]), ring)
     secrets = [integers_of(x, ring) for x in engine.ring_intt(ring, pair.private.secrets)]
     return [
-        [(x + y) % ring.modulus for x, y in zip(first, multiply(c1, secret, ring.modulus), strict=True)]
-        for first, secret in zip(c0, secrets, strict=False)
+        [
+            (x + y) % ring.modulus
+            for x, y in zip(integers_of(first, ring), multiply(c1, secret, ring.modulus), strict=False)
+        ]
+        for first, secret in zip(sums.c0[0, 0], secrets, strict=False)
     ]
 
 

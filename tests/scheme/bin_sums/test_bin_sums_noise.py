@@ -92,7 +92,7 @@ def test_noise_of_real_sums_keeps_its_bound_and_its_variance(toy, engine) -> Non
     expected = exchange.expected()
     noises = []
     for _ in range(20):
-        c1, c0 = randomise(sums.elements[:, 0], np.array([16]), pair.public, layout, engine)
+        c1, c0 = randomise(sums.c1[:, 0], sums.c0[:, 0], np.array([16]), pair.public, layout, engine)
         secrets = [integers_of(x, toy.ring) for x in engine.ring_intt(toy.ring, pair.private.secrets)]
         for component, secret in enumerate(secrets):
             shared = multiply(integers_of(c1[0], toy.ring), secret, toy.modulus)
@@ -226,7 +226,7 @@ def test_noise_holds_one_error_for_every_digit(toy, engine) -> None:
         layout, found = layout_of(exchange, 16, toy), []
         for _ in range(8):
             sums = sum_exchange(pair, exchange, layout, engine)[-1]
-            phases = phases_of(pair, engine.ring_intt(toy.ring, sums.elements[0, 0]), engine)
+            phases = phases_of(pair, sums, engine)
             for phase, delta, expected in zip(phases, layout.deltas, exchange.expected().T, strict=True):
                 found += [centred(x - delta * m, toy.modulus) for x, m in zip(phase, expected.tolist(), strict=False)]
         squares.append(sum(x * x for x in found) / len(found))

@@ -80,15 +80,15 @@ def test_a_guest_that_knows_every_error_tells_binnings_apart_only_without_floodi
     layout, sums, expected = two_binnings
     candidates = []
     for one in sums:
-        plain = engine.ring_intt(BINS.ring, one.elements[0, 0])
-        c0 = plain[1:, :, :BIN_COUNT].transpose(2, 0, 1)
-        candidates.append(noise_of(pair, layout, plain[0], c0, expected, engine))
+        plain = engine.ring_intt(BINS.ring, one.c1[0, 0])
+        c0 = one.c0[0, 0, :, :, :BIN_COUNT].transpose(2, 0, 1)
+        candidates.append(noise_of(pair, layout, plain, c0, expected, engine))
     apart, middle = candidates[0] - candidates[1], (candidates[0] + candidates[1]) / 2
     truth = np.random.default_rng(2).integers(0, 2, TRIALS)
     without, with_flooding, as_sent = [], [], []
     for binning in truth:
         one = sums[binning]
-        c1, c0 = randomise(one.elements[:, 0], np.array([BIN_COUNT]), pair.public, layout, engine)
+        c1, c0 = randomise(one.c1[:, 0], one.c0[:, 0], np.array([BIN_COUNT]), pair.public, layout, engine)
         flooded = flood(c0, layout, engine).swapaxes(0, 1).reshape(2, -1)[:, : c0[..., 0].size]
         for numbers, guesses in ((c0, without), (flooded.T.reshape(c0.shape), with_flooding)):
             seen = noise_of(pair, layout, c1[0], numbers, expected, engine) - middle
@@ -148,7 +148,7 @@ def test_a_guest_divides_c1_by_its_a_only_where_no_zero_was_added(pair, engine) 
     block = encrypt_rows(pair.private, exchange.values, layout, engine)
     summer = BinSummer(pair.public, layout, exchange.starts, exchange.bin_counts, engine)
     sums = summer.add(block, exchange.digits)
-    a = block.elements(engine)[0, 0]
+    a = block.second_halves(engine)[0, 0]
     inverse = np.array([[pow(int(x), -1, p) for x in row] for row, p in zip(a, ring.primes, strict=True)], np.uint64)
     here = np.flatnonzero(exchange.digits[0] >= 0)
     places = exchange.digits[0, here] - 8 * here
@@ -159,8 +159,8 @@ def test_a_guest_divides_c1_by_its_a_only_where_no_zero_was_added(pair, engine) 
         quotient = engine.ring_intt(ring, engine.ring_mul(ring, c1, inverse))
         return [centred(x, BINS.modulus) for x in integers_of(quotient, ring)]
 
-    assert divided(sums.elements[0, 0, 0]) == expected.tolist()
-    c1, _ = randomise(sums.elements[:, 0], np.array([8]), pair.public, layout, engine)
+    assert divided(sums.c1[0, 0]) == expected.tolist()
+    c1, _ = randomise(sums.c1[:, 0], sums.c0[:, 0], np.array([8]), pair.public, layout, engine)
     assert min(map(abs, divided(engine.ring_ntt(ring, c1[0])))) > 1
 
 
@@ -177,7 +177,7 @@ def test_only_the_bins_are_sent(pair, engine) -> None:
 def differences(pair, layout: SumLayout, blocks, engine) -> np.ndarray:
     """What anybody computes from two blocks: c0 less c0, and where it is small beside q, the difference of the rows."""
     ring = BINS.ring
-    difference = engine.ring_intt(ring, engine.ring_sub(ring, blocks[0].c0, blocks[1].c0))[0]
+    difference = engine.ring_sub(ring, blocks[0].c0, blocks[1].c0)[0]
     places = np.ascontiguousarray(difference[..., :: layout.window])
     found = [
         [round(centred(x, BINS.modulus) / delta) for x in integers_of(part, ring)]
@@ -195,7 +195,7 @@ def test_no_two_blocks_share_an_a_and_nobody_can_make_them(pair, engine, monkeyp
     assert not np.array_equal(differences(pair, layout, blocks, engine), values[0] - values[1])
     many = [encrypt_rows(pair.private, values[0][:1], layout, engine) for _ in range(20)] + blocks
     assert len({block.seed for block in many}) == len({block.c0.tobytes() for block in many}) == 22
-    uniform = [x.tobytes() for block in many for x in block.elements(engine)[:, 0]]
+    uniform = [x.tobytes() for block in many for x in block.second_halves(engine)[:, 0]]
     assert len({*uniform, pair.public.a.tobytes()}) == len(uniform) + 1
     assert set(inspect.signature(encrypt_rows).parameters) == {"key", "values", "layout", "engine"}
 
@@ -232,7 +232,7 @@ def test_a_public_pair_holds_small_errors_under_each_secret(pair, engine) -> Non
 
 def test_secrets_and_sums_show_and_pickle_nothing(pair, engine, two_binnings) -> None:
     layout, sums, _ = two_binnings
-    secret = (pair.private.secrets[0, 0, :8], sums[0].elements[0, 0, 0, 0])
+    secret = (pair.private.secrets[0, 0, :8], sums[0].c1[0, 0, 0])
     numbers = {str(int(x)) for hidden in secret for x in hidden}
     shown = repr(pair.private) + repr(pair) + repr(sums[0]) + repr(conceal(sums[0], layout, engine))
     assert not any(number in shown for number in numbers)
