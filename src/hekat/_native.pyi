@@ -95,8 +95,24 @@ class Ring:
     def add(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
     def sub(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
     def mul(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
-    # out and elements (count, D, primes, N), small (count, 2, N), pair (D, primes, N)
-    def add_zeros(self, pool: ThreadPool, out: _Limbs, elements: _Limbs, small: _Small, pair: _Limbs) -> None: ...
+    # second and second_sums (count, primes, N), first and first_sums (count, C, primes, window), small (count, 2, N),
+    # pair (1 + C, primes, N)
+    def add_zeros(
+        self,
+        pool: ThreadPool,
+        second: _Limbs,
+        first: _Limbs,
+        second_sums: _Limbs,
+        first_sums: _Limbs,
+        small: _Small,
+        pair: _Limbs,
+    ) -> None: ...
+    # out (count, C, primes, window) from a (count, primes, N) and b (C, primes, N)
+    def first_products(self, pool: ThreadPool, out: _Limbs, a: _Limbs, b: _Limbs) -> None: ...
+    # out (S, windows, C, primes, window) from elements (K, C, primes, N), digits (M, R), starts (S + 1,)
+    def sum_windows(
+        self, pool: ThreadPool, out: _Limbs, elements: _Limbs, digits: _Levels, window: int, starts: _Indices
+    ) -> None: ...
 
 class BinSums:
     def __init__(self, ring: Ring) -> None: ...

@@ -12,7 +12,7 @@ from hekat.engine.select import get_engine
 
 def expected(ring, elements, digits, window, window_count, starts):
     """Each digit's coefficients added where they belong, in integers."""
-    groups, components = elements.shape[:2]
+    components = elements.shape[1]
     group_rows = ring.degree // window
     primes = np.array(ring.primes, object)[:, np.newaxis]
     sums = np.zeros((len(starts) - 1, window_count, components, len(ring.primes), window), object)
@@ -80,11 +80,14 @@ def test_they_are_the_first_coefficients_of_whole_sums(engine, oracle, small):
 @pytest.mark.parametrize("columns", [1, 8191, 8192, 20001])
 def test_many_sums_of_the_highest_residues(engine, oracle, small, columns):
     """More digits in one place than are added before a reduction; more than 2^14 residues would pass 2^64."""
-    count = min(columns, 9000) if engine.name == "reference" else columns
+    count = min(columns, 100) if engine.name == "reference" else columns
     elements, digits, *rest = arguments(oracle, small, 4, window=8, rows=3, columns=count, windows=1)
-    elements[...] = np.array(small.primes, np.uint64)[:, np.newaxis] - np.uint64(1)
+    primes = np.array(small.primes, np.uint64)[:, np.newaxis]
+    elements[...] = primes - np.uint64(1)
     digits[...] = 7
-    check(engine, small, elements, digits, *rest)
+    of_one = expected(small, elements, digits[:1], *rest).astype(object)
+    found = engine.ring_window_sums(small, elements, digits, *rest)
+    assert np.array_equal(found, (of_one * count % primes.astype(object)).astype(np.uint64))
 
 
 def test_zeros_before_the_first_coefficient(engine, oracle, small):

@@ -126,8 +126,8 @@ class RingEngine(Protocol):
     def ring_first_products(self, ring: Ring, a: RingArray, b: RingArray, window: int) -> RingArray:
         """The first coefficients of all products of `a` (count, primes, N) and `b` (C, primes, N), both transformed.
 
-        Shape (count, C, primes, window), not transformed, `window` a power of two up to N: those of ring_intt(a[i] *
-        b[c]). Raises InputError for other shapes, dtypes, residues or windows.
+        Shape (count, C, primes, window), not transformed, `window` a power of two up to N: the first coefficients of
+        ring_intt(a[i] * b[c]). Raises InputError for other shapes, dtypes, residues or windows.
         """
         ...
 

@@ -148,7 +148,8 @@ class ReferenceRing(RingElements):
                         w, place = divmod(digit, window)
                         start = degree + j * window - place
                         sums[segment, w] += turned[..., start : start + window]
-        return (sums % np.array(ring.primes, object)[:, np.newaxis]).astype(np.uint64)
+        residues: RingArray = (sums % np.array(ring.primes, object)[:, np.newaxis]).astype(np.uint64)
+        return residues
 
     # --- blocks of values ------------------------------------------------------------------------------
 
