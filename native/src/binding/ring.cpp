@@ -165,8 +165,8 @@ void check_sums(const Ring& ring, const BinOutput& out, const GroupInput& elemen
     require(elements.shape(0) == (rows + group_rows - 1) / group_rows && elements.shape(2) == prime_count &&
                 elements.shape(3) == degree,
             "elements have the wrong shape");
-    require(starts.shape(0) >= 1 && out.shape(0) == starts.shape(0) - 1 && out.shape(2) == elements.shape(1) &&
-                out.shape(3) == prime_count,
+    require(starts.shape(0) >= 1 && out.shape(0) == starts.shape(0) - 1 &&
+                out.shape(2) == elements.shape(1) && out.shape(3) == prime_count,
             "output has the wrong shape");
     const std::int64_t* const ends = starts.data() + starts.shape(0);
     require(starts.data()[0] >= 0 && std::is_sorted(starts.data(), ends) &&
@@ -194,11 +194,10 @@ void sum_bins(const BinSums& bins, ThreadPool& pool, const BinOutput& out, const
 void sum_windows(const Ring& ring, ThreadPool& pool, const BinOutput& out, const GroupInput& elements,
                  const DigitInput& digits, std::size_t window, const IndexInput& starts) {
     require(out.shape(4) == window, "output has the wrong shape");
-    check_sums(ring, out, elements, digits, window, starts,
-               [&](const Digits& of_rows, const Segments& segments) {
-                   ring::sum_windows(ring, pool, out.data(), elements.data(), elements.shape(1), of_rows,
-                                     segments);
-               });
+    check_sums(
+        ring, out, elements, digits, window, starts, [&](const Digits& of_rows, const Segments& segments) {
+            ring::sum_windows(ring, pool, out.data(), elements.data(), elements.shape(1), of_rows, segments);
+        });
 }
 
 bool mask_values(const MaskedBlocks& blocks, ThreadPool& pool, const ByteOutput& out,

@@ -129,7 +129,8 @@ void Ring::add_zeros(ThreadPool& pool, const Zeros& sums, const std::int8_t* sma
                 kernels_.invert_transform(row, prime);
                 kernels_.add(row, row, e.data(), degree(), prime);
                 for (std::size_t c = 0; c < components; ++c) {
-                    kernels_.multiply(e.data(), v.data(), of_prime + (1 + c) * element_words(), degree(), prime);
+                    kernels_.multiply(e.data(), v.data(), of_prime + (1 + c) * element_words(), degree(),
+                                      prime);
                     kernels_.invert_first(first.data(), sums.window, e.data(), prime);
                     const std::size_t at = ((i * components + c) * primes_.size() + number) * sums.window;
                     for (std::size_t n = 0; n < sums.window; ++n) {
@@ -154,8 +155,8 @@ void Ring::first_products(ThreadPool& pool, Limb* z, std::size_t window, const L
             for (std::size_t c = 0; c < components; ++c) {
                 for (std::size_t number = 0; number < primes_.size(); ++number, to += window) {
                     const std::size_t at = number * degree();
-                    kernels_.multiply(product.data(), x + i * element_words() + at, y + c * element_words() + at,
-                                      degree(), primes_[number]);
+                    kernels_.multiply(product.data(), x + i * element_words() + at,
+                                      y + c * element_words() + at, degree(), primes_[number]);
                     kernels_.invert_first(to, window, product.data(), primes_[number]);
                 }
             }

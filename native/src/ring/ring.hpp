@@ -61,9 +61,9 @@ class Ring {
     void subtract(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
     void multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
 
-    // Not transformed: second (count elements) = second_sums, which are transformed, + v_i pair[0] + e_i; first
-    // (count, components, primes, window) = first_sums, which are not, + the first coefficients of v_i pair[1 +
-    // c]. pair: transformed elements; small: v_i and e_i, two rows of N for each i.
+    // Not transformed: second (count elements) = second_sums, which are transformed, + v_i pair[0] + e_i;
+    // first (count, components, primes, window) = first_sums, which are not, + the first coefficients of v_i
+    // pair[1 + c]. pair: transformed elements; small: v_i and e_i, two rows of N for each i.
     struct Zeros {
         Limb* second;
         Limb* first;

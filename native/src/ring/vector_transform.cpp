@@ -246,8 +246,8 @@ HEKAT_IFMA void invert_transform(Limb* a, const Prime& prime) {
     part_upper_levels(a, prime);
 }
 
-// From blocks of eight, or of 64, on, each level adds the halves of a block onto its first coefficients. The last
-// factor is 1 / N.
+// From blocks of eight, or of 64, on, each level adds the halves of a block onto its first coefficients. The
+// last factor is 1 / N.
 HEKAT_IFMA void invert_first(Limb* z, std::size_t window, Limb* a, const Prime& tables) {
     if (window > kBlock) {
         invert_transform(a, tables);

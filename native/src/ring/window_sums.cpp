@@ -1,5 +1,5 @@
-// Tasks, each the sums of one segment, one component and one prime: its rows of one group at a time, column by
-// column, onto the sums of all windows.
+// Tasks, each the sums of one segment, one component and one prime: its rows of one group at a time, column
+// by column, onto the sums of all windows.
 #include "ring/window_sums.hpp"
 
 #include <algorithm>

@@ -30,16 +30,16 @@ ANSWERS_AT_ONCE: Final = 16
 def conceal(sums: BinSums, layout: SumLayout, engine: Engine | None = None) -> Answers:
     """What to send of sums; every call draws its own randomness from the operating system."""
     engine, ring = engine or get_engine(), layout.parameters.ring
-    segments, windows = _answers_of(layout, sums.bin_counts)
     c1, c0 = (np.empty(shape, np.uint64) for shape in answer_shapes(layout, sums.bin_counts))
-    firsts = []
-    for start in range(0, len(segments), ANSWERS_AT_ONCE):
-        at = slice(start, start + ANSWERS_AT_ONCE)
-        used = np.minimum(sums.bin_counts[segments[at]] - windows[at] * layout.window, layout.window)
-        own = segments[at], windows[at]
-        second, first = randomise(sums.c1[own], sums.c0[own], used, sums.key, layout, engine)
-        c1[at] = round_elements(ring, second, layout.sent_bits, engine)
-        firsts.append(first)
+    number, firsts = 0, []
+    for segment, bins in enumerate(sums.bin_counts.tolist()):
+        for window in range(0, -(-bins // layout.window), ANSWERS_AT_ONCE):
+            used = np.clip(bins - np.arange(window, window + ANSWERS_AT_ONCE) * layout.window, 0, layout.window)
+            own = segment, slice(window, window + np.count_nonzero(used))
+            second, first = randomise(sums.c1[own], sums.c0[own], used[used > 0], sums.key, layout, engine)
+            c1[number : number + len(second)] = round_elements(ring, second, layout.sent_bits, engine)
+            number += len(second)
+            firsts.append(first)
     if firsts:
         flooded = flood(np.concatenate(firsts), layout, engine)
         c0[:] = round_elements(ring, flooded, layout.sent_bits, engine).reshape(-1)[: c0.size].reshape(c0.shape)
@@ -92,13 +92,6 @@ def round_elements(ring: Ring, elements: RingArray, bits: int, engine: Engine) -
     rounded = parts.astype(np.uint64)
     rounded &= np.uint64((1 << bits) - 1)
     return rounded
-
-
-def _answers_of(layout: SumLayout, bin_counts: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Segment and window of every answer."""
-    windows = layout.windows(bin_counts)
-    segments = np.repeat(np.arange(len(bin_counts)), windows)
-    return segments, np.arange(len(segments)) - np.repeat(np.cumsum(windows) - windows, windows)
 
 
 def _uniform(count: int, bound: int, engine: Engine) -> RingArray:

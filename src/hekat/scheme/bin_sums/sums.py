@@ -8,6 +8,7 @@ import numpy as np
 
 from hekat.engine.interface import IndexArray
 from hekat.engine.ring.interface import LevelArray, RingArray, RingEngine
+from hekat.engine.ring.parameters import Ring
 from hekat.engine.select import get_engine
 from hekat.errors import InputError, KeyRefusedError
 from hekat.scheme.bin_sums.keys import PublicKey
@@ -84,8 +85,13 @@ class BinSummer:
         starts = np.clip(self._starts[self._segment : upto + 1], self._row, last) - self._row
         c1, c0 = self._sum(block, digits, starts, upto)
         first, self._row, self._segment = self._segment, last, done
-        own = slice(int(self._windows[done])) if upto > done else slice(0)
-        self._open = (c1[done - first, own].copy(), c0[done - first, own].copy()) if upto > done else None
+        self._open = None
+        if upto > done:
+            own = slice(int(self._windows[done]))
+            self._open = c1[done - first, own], c0[done - first, own]
+            if done > first:
+                # The sums that leave would keep all of this memory.
+                self._open = self._open[0].copy(), self._open[1].copy()
         return BinSums(self._key, first, self._bin_counts[first:done], c1[: done - first], c0[: done - first])
 
     def _sum(
@@ -100,12 +106,8 @@ class BinSummer:
         c1 = engine.ring_bin_sums(ring, block.second_halves(engine), digits, layout.window, windows, starts)[:, :, 0]
         c0 = engine.ring_window_sums(ring, block.c0, digits, layout.window, windows, starts)
         if self._open is not None and len(self._open[0]):
-            second, first = self._open
-            own = slice(len(second))
-            c1[0, own] = engine.ring_add(ring, c1[0, own], second)
-            sums = c0[0, own] + first
-            primes = np.array(ring.primes, np.uint64)[:, np.newaxis]
-            c0[0, own] = np.minimum(sums, sums - primes)
+            for sums, before in zip((c1, c0), self._open, strict=True):
+                _add_onto(ring, sums[0, : len(before)], before)
         return c1, c0
 
     def _check(self, block: EncryptedRows, digits: LevelArray, last: int) -> None:
@@ -135,3 +137,12 @@ class BinSummer:
             raise InputError(
                 "digits do not fit their rows", expected="-1, or below the bins of a segment", got="others"
             )
+
+
+def _add_onto(ring: Ring, sums: RingArray, others: RingArray) -> None:
+    """sums (windows, ..., primes, coefficients) + others, in place, one window in the cache after the other."""
+    primes = np.array(ring.primes, np.uint64)[:, np.newaxis]
+    for x, y in zip(sums, others, strict=True):
+        x += y
+        # A sum below its prime is less than what wraps around below it.
+        np.minimum(x, x - primes, out=x)
