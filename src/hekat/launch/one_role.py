@@ -111,7 +111,7 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
 
 
 def _load_trees(files: RoleFiles, role: str) -> LoadedRole:
-    inputs = load_trees_inputs(files.job, files.site, role=role)
+    inputs = load_trees_inputs(files.job, files.site, files.ask_passphrase, role=role)
     keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)
     check_role_may_run(inputs.site, inputs.job, role)
     stopped = None if files.resume is None else load_stopped_part(ITERATIONS, files.resume, inputs.job, role)

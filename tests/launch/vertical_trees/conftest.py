@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,9 +46,12 @@ class Clinics:
                 writer.writerow(["patient", *header])
                 writer.writerows([f"p{row}", *(column[row] for column in columns)] for row in rng.permutation(rows))
 
-    def write_site(self, policy: str = POLICY) -> Path:
+    def write_site(self, policy: str = POLICY, party: Mapping[str, str] | None = None) -> Path:
+        """`party` has by party more lines of its own section."""
         lines = ["format = 1", policy]
         for name in self.names:
+            if party and name in party:
+                lines.append(f"[party.{name}]\n{party[name]}")
             lines.append(f"[party.{name}.data.patients]\nsource = 'csv'\npath = '{name}.csv'\nid = 'patient'")
             lines.append("label = 'label'" if name == "clinic" else "")
         path = self.folder / "site.toml"

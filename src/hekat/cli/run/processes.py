@@ -86,8 +86,8 @@ def _load_vertical(options: argparse.Namespace) -> VerticalInputs:
 
 
 def _load_trees(options: argparse.Namespace) -> TreesInputs:
-    refuse_options(options, "vertical_trees", "lose", "passphrase_file")
-    return load_trees_inputs(options.job, options.site)
+    refuse_options(options, "vertical_trees", "lose")
+    return load_trees_inputs(options.job, options.site, lambda: _read_passphrase(options, "the guest's"))
 
 
 def _load_psi(options: argparse.Namespace) -> IntersectionInputs:

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
+from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.cost_tables import columns_cost_table
 from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.live import displayed
@@ -31,7 +32,7 @@ ALARM = "Protection is NONE: the guest sends gradients, which give labels away, 
 
 def run_trees(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it."""
-    refuse_options(options, "vertical_trees", "lose", "bandwidth", "latency", "start_from", "passphrase_file")
+    refuse_options(options, "vertical_trees", "lose", "bandwidth", "latency", "start_from")
     if options.dry_run and options.resume is not None:
         raise InputError(
             "--dry-run begins nothing, so it resumes nothing",
@@ -39,7 +40,12 @@ def run_trees(options: argparse.Namespace) -> int:
             got="--resume",
             cure="leave one of them out",
         )
-    inputs = load_trees_inputs(options.job, options.site, is_rehearsal=options.dry_run)
+    inputs = load_trees_inputs(
+        options.job,
+        options.site,
+        lambda: read_passphrase(options.passphrase_file, "the guest's"),
+        is_rehearsal=options.dry_run,
+    )
     console = Console(stderr=options.json)
     if options.dry_run:
         return _show_checked(inputs, options)

@@ -80,6 +80,7 @@ def run_trees_job(
                         observer=observer,
                         count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder, part).add(rows),
                         columns=inputs.columns[name],
+                        key_pair=inputs.key_pair if name == job.settings.guest else None,
                     )
                     for name, session in sessions.items()
                 }

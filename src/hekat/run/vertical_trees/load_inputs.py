@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hekat.channel import PartyKey
 from hekat.data import ColumnSpecs, Table
+from hekat.errors import JobError
 from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob
@@ -19,8 +21,10 @@ from hekat.protocol.vertical_trees.leak_rule import BinLeak, measure_leak
 from hekat.protocol.vertical_trees.own_table import bin_own_table
 from hekat.protocol.vertical_trees.party_run import TreesRun
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
-from hekat.run.load_keys import load_party_keys
+from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.vertical.load_tables import check_predictions_allowed, find_training_rows, load_tables
+from hekat.scheme.paillier import KeyPair
+from hekat.toml_text import toml_key
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class TreesInputs:
 
     `test_tables` is empty where the job has no test data. `party_keys` are the signing keys that the site keeps; others
     are made for the run. `columns` is by party the job's description of columns, with the fills and the categories that
-    the party's own rows give.
+    the party's own rows give. `key_pair` is the Paillier key that the site keeps for the guest.
     """
 
     job: TreesJob
@@ -38,16 +42,23 @@ class TreesInputs:
     test_tables: dict[str, Table]
     party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
     columns: dict[str, ColumnSpecs] = field(default_factory=dict, repr=False)
+    key_pair: KeyPair | None = field(default=None, repr=False)
 
 
 def load_trees_inputs(
-    job_path: Path, site_path: Path | None = None, *, role: str | None = None, is_rehearsal: bool = False
+    job_path: Path,
+    site_path: Path | None = None,
+    ask_passphrase: Callable[[], bytes] | None = None,
+    *,
+    role: str | None = None,
+    is_rehearsal: bool = False,
 ) -> TreesInputs:
     """Load the job, the site file beside it (or at `site_path`), and every party's table; nothing is sent, and nothing
     written but what the site refuses, into its ledger; a rehearsal does not write that either.
 
     With `role` only what that one role has is loaded; what takes the tables of several parties to check is then for the
-    protocol. Raises a HekatError that names the file, key, party or column, what was expected and the cure.
+    protocol. `ask_passphrase` opens a protected key file. Raises a HekatError that names the file, key, party or
+    column, what was expected and the cure.
     """
     job = load_trees_job(job_path)
     if role is not None:
@@ -70,7 +81,31 @@ def load_trees_inputs(
         for party, leak in measure_leaks(settings, common).items():
             leak.check(party, settings)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
-    return TreesInputs(job, site, loaded.tables, loaded.test_tables, party_keys, loaded.columns)
+    key_pair = _load_key_pair(site, job, here, ask_passphrase)
+    return TreesInputs(job, site, loaded.tables, loaded.test_tables, party_keys, loaded.columns, key_pair)
+
+
+def _load_key_pair(
+    site: Site, job: TreesJob, here: Collection[str], ask_passphrase: Callable[[], bytes] | None
+) -> KeyPair | None:
+    """The Paillier key that the site keeps for the guest, None without one or under another protection.
+
+    A site file serves jobs of every protection; under Paillier a key at a host is refused, since it makes none.
+    """
+    settings = job.settings
+    if settings.protection != "paillier":
+        return None
+    kept = {name: site.parties[name].paillier_key for name in here if name in site.parties}
+    for name in settings.hosts:
+        if kept.get(name) is not None:
+            raise JobError(
+                f"party {name} has a paillier_key but makes no key in a training of trees",
+                expected=f"a key at {settings.guest}, which has the labels",
+                got=f"paillier_key under [{toml_key('party', name)}]",
+                cure="remove it from the site file",
+            )
+    path = kept.get(settings.guest)
+    return None if path is None else load_key_pair(path, settings.guest, settings.key_bits, ask_passphrase)
 
 
 def measure_leaks(settings: VerticalTreesSettings, common: dict[str, Table]) -> dict[str, BinLeak]:

@@ -22,6 +22,7 @@ from hekat.run.vertical.checkpoint_files import PartyCheckpoint
 from hekat.run.vertical.role import ColumnsContext, ColumnsRole
 from hekat.run.vertical_trees.iterations import IterationCheckpoint, SavedIteration
 from hekat.run.vertical_trees.shown_trees import show_importance, show_trees
+from hekat.scheme.paillier import KeyPair
 from hekat.summary.vertical.metrics import labels_of
 from hekat.summary.vertical_trees.metrics import metrics_of_trees
 from hekat.summary.vertical_trees.role_result import TimedIteration, TreesResult
@@ -31,11 +32,15 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class TreesContext(ColumnsContext):
-    """What a role of a training of trees receives; `columns` describe its own columns."""
+    """What a role of a training of trees receives; `columns` describe its own columns.
+
+    `key_pair` is a guest's own Paillier key; without one it makes a key where the protection needs it.
+    """
 
     job: TreesJob
     resumed: IterationCheckpoint | None = None
     columns: ColumnSpecs = field(default_factory=ColumnSpecs)
+    key_pair: KeyPair | None = field(default=None, repr=False)
 
 
 class TreesRole(ColumnsRole[TreesPart]):
@@ -106,4 +111,5 @@ class TreesRole(ColumnsRole[TreesPart]):
             on_tree=note,
             save=save,
             resume_from=None if earlier is None else earlier.state.restore(),
+            key_pair=context.key_pair,
         )

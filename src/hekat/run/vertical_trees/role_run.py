@@ -38,6 +38,7 @@ def run_trees_role(inputs: TreesInputs, place: Place, stopped: StoppedPart | Non
                 observer=observer,
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
                 columns=inputs.columns[role],
+                key_pair=inputs.key_pair if role == job.settings.guest else None,
             )
         )
         play_in_folder(played, place, folder, observer, job.timeout_s, PROTOCOL)

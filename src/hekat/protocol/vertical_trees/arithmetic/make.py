@@ -7,19 +7,23 @@ from hekat.protocol.vertical_trees.arithmetic.interface import GuestSide, HostSi
 from hekat.protocol.vertical_trees.arithmetic.plain import PlainGuest, PlainHost
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.sums_plan import tree_ranges
-from hekat.scheme.paillier import generate_keys
+from hekat.scheme.paillier import KeyPair, generate_keys
 
 
-def make_guest_side(settings: VerticalTreesSettings, ledger: Ledger) -> GuestSide:
-    """The guest's half of the arithmetic; `ledger` hears of its keys."""
+def make_guest_side(settings: VerticalTreesSettings, ledger: Ledger, key_pair: KeyPair | None = None) -> GuestSide:
+    """The guest's half of the arithmetic; `ledger` hears of its keys.
+
+    `key_pair` is a ready Paillier key; without one, protection `paillier` makes a fresh one.
+    """
     if settings.protection == "none":
         return PlainGuest()
     # Imported here: a run uses one of them.
     if settings.protection == "paillier":
         from hekat.protocol.vertical_trees.arithmetic.paillier import PaillierGuest
 
-        keys = generate_keys(settings.key_bits)
-        ledger.note("setup", f"made a Paillier key of {settings.key_bits} bits and keeps it", "public")
+        keys = key_pair or generate_keys(settings.key_bits)
+        how = "made" if key_pair is None else "was given"
+        ledger.note("setup", f"{how} a Paillier key of {keys.public.bits} bits and keeps it", "public")
         return PaillierGuest(keys, len(tree_ranges(settings)), settings.hide_partition)
     from hekat.protocol.vertical_trees.arithmetic.lattice import LatticeGuest
 

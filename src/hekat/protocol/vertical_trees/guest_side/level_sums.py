@@ -11,7 +11,6 @@ import numpy.typing as npt
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import AskedNode, BinSums, IterationLoss, NodeId, Split, Tree, concatenate_columns
-from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_trees.arithmetic.interface import Exchange, IntArray, finished_nodes
 from hekat.protocol.vertical_trees.arithmetic.make import make_guest_side
 from hekat.protocol.vertical_trees.arithmetic.window import choose_window
@@ -25,6 +24,7 @@ from hekat.protocol.vertical_trees.messages import (
     SplitSidesMessage,
     SumsMessage,
 )
+from hekat.protocol.vertical_trees.party_run import TreesRun
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.side_bits import pack_sides, read_sides
 from hekat.protocol.vertical_trees.steps import (
@@ -63,13 +63,13 @@ class VerticalSource:
         settings: VerticalTreesSettings,
         own: GuestColumns,
         hosts: Sequence[HostSums],
-        stopwatch: Stopwatch,
+        run: TreesRun,
         split_counts: dict[str, int],
     ) -> None:
         self._channel, self._settings, self._own, self._hosts = channel, settings, own, list(hosts)
-        self._stopwatch = stopwatch
-        with stopwatch.measure(KEYS):
-            self._side = make_guest_side(settings, channel.ledger)
+        self._stopwatch = run.stopwatch
+        with run.stopwatch.measure(KEYS):
+            self._side = make_guest_side(settings, channel.ledger, run.key_pair)
         self._level = _Level(0, [], np.zeros(0, np.uint8), b"")
         self._step, self._with_hosts = "", True
         self._column_count = own.columns.table.column_count + sum(host.column_count for host in hosts)

@@ -79,7 +79,7 @@ class _Guest:
         if not finished:
             self._take_scores()
             kind = HiddenSource if settings.hide_partition else VerticalSource
-            source = kind(self._channel, settings, self._own, hosts, run.stopwatch, self._count_splits(hosts))
+            source = kind(self._channel, settings, self._own, hosts, run, self._count_splits(hosts))
             self._source = source
             trees = tuple(tuple(one.tree for one in iteration) for iteration in self._trees)
             before = BoostedTrees(trees, tuple(self._losses))
