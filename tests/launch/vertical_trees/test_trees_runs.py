@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from hekat.errors import InputError, PartyStoppedError, PolicyError, StateError
+from hekat.errors import BoundError, InputError, PartyStoppedError, PolicyError, StateError
 from hekat.job.site_file import load_site
 from hekat.launch.local.processes import JobFiles
 from hekat.launch.vertical_trees.predict import predict_trees_jointly
@@ -112,6 +112,14 @@ def test_too_few_rows_for_a_split_are_refused_before_it_begins(clinics) -> None:
     clinics.write_tables(30)
     with pytest.raises(InputError, match="too few rows for a split"):
         clinics.load_inputs()
+
+
+def test_more_bins_than_the_guest_has_room_for_are_refused_before_it_begins(clinics) -> None:
+    clinics.write_job("[protection]\nkind = 'none'\nmax_level_sums = 407\n")
+    with pytest.raises(BoundError, match="laboratory have more bins"):
+        clinics.load_inputs()
+    clinics.write_job("[protection]\nkind = 'none'\nmax_level_sums = 408\n")
+    assert clinics.load_inputs().job.settings.max_level_sums == 408  # 6 columns of 17 bins in 4 nodes
 
 
 @pytest.mark.parametrize(

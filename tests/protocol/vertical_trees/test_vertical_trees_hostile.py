@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.protocol.vertical_trees.rehearsal import GUEST, Rehearsal, ends, make_settings, make_tables
 
-from hekat.errors import ProtocolError, WireError
+from hekat.errors import BoundError, ProtocolError, WireError
 from hekat.protocol.vertical_trees.messages import (
     ChosenSplitsMessage,
     GradientsMessage,
@@ -248,6 +248,15 @@ READIES: dict[str, tuple[Change, str]] = {
 def test_columns_that_cannot_be_are_refused(what: str) -> None:
     change, match = READIES[what]
     play(Tamperer("shop", HostReadyMessage, change), match)
+
+
+def test_a_host_that_claims_more_bins_than_the_guest_has_room_for_is_refused() -> None:
+    tamperer = Tamperer(
+        "shop",
+        HostReadyMessage,
+        lambda m: {"bin_counts": np.full(1 << 16, 256), "is_category": np.zeros(1 << 16, np.uint8)},
+    )
+    play(tamperer, "columns of shop have more bins.*65,536 columns of up to 256 bins", BoundError)
 
 
 def set_at(values: np.ndarray, place: int, value: int) -> np.ndarray:

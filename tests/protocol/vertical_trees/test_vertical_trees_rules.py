@@ -14,6 +14,7 @@ from hekat.model.trees import TreeTraining
 from hekat.protocol.vertical_trees.arithmetic.window import choose_window, level_seconds, valid_layouts
 from hekat.protocol.vertical_trees.leak_rule import MARGIN, count_opened, measure_leak
 from hekat.protocol.vertical_trees.settings import BIN_LEAK_ACCEPTED, VerticalTreesSettings
+from hekat.protocol.vertical_trees.sums_plan import check_level_sums, most_nodes
 
 RANGES = ((-8, 8), (0, 16))
 
@@ -36,11 +37,37 @@ RANGES = ((-8, 8), (0, 16))
         ({"label_party_first_trees": -1}, "label_party_first_trees"),
         ({"label_party_first_trees": 101}, "label_party_first_trees"),
         ({"bin_leak_accepted": "fine"}, "bin_leak.accepted"),
+        ({"max_level_sums": 0}, "max_level_sums"),
+        ({"max_level_sums": 1 << 33}, "max_level_sums"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], match: str) -> None:
     with pytest.raises(JobError, match=match):
         VerticalTreesSettings(**{"guest": "bank", "hosts": ("shop",), "classes": ("a", "b")} | changes)
+
+
+@pytest.mark.parametrize(
+    ("task", "training", "rows", "nodes"),
+    [
+        ("binary", {"max_depth": 1}, 10_000, 1),
+        ("binary", {"max_depth": 6}, 10_000, 32),
+        ("binary", {"max_depth": 16, "min_samples_leaf": 20}, 10_000, 500),
+        ("binary", {"max_depth": 6, "max_leaf_nodes": 7}, 10_000, 7),
+        ("multiclass", {"max_depth": 3}, 10_000, 12),
+        ("binary", {"max_depth": 3}, 3, 1),
+    ],
+)
+def test_as_many_nodes_have_sums_as_depth_leaves_and_rows_allow(task, training, rows, nodes) -> None:
+    assert most_nodes(make_settings(1, task, training=training), rows) == nodes
+
+
+def test_sums_of_all_hosts_are_held_to_the_guest_s_room_together() -> None:
+    settings = make_settings(2, training={"max_depth": 2}, max_level_sums=2 * (3 * 8 + 2 * 4))
+    counts = {"shop": [2, 8, 3], "telco": [4, 4]}
+    check_level_sums(settings, 100, counts)
+    with pytest.raises(BoundError, match="shop, telco have more bins") as caught:
+        check_level_sums(settings, 100, {**counts, "telco": [4, 5]})
+    assert "raise protection.max_level_sums" in caught.value.cure
 
 
 def changed(values: Any, party: str = "shop", column: int = 1) -> dict[str, Any]:

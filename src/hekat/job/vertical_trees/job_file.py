@@ -86,6 +86,7 @@ def _read_settings(top: Section) -> VerticalTreesSettings:
         hide_partition=protection.take("hide_partition", bool, default.hide_partition),
         label_party_first_trees=protection.take("label_party_first_trees", int, default.label_party_first_trees),
         bin_leak_accepted=bin_leak.take_optional("accepted", str),
+        max_level_sums=protection.take("max_level_sums", int, default.max_level_sums),
     )
     protection.finish()
     bin_leak.finish()

@@ -16,6 +16,9 @@ TASKS: tuple[str, ...] = get_args(Task)
 PROTECTIONS: tuple[str, ...] = get_args(Protection)
 BIN_LEAK_ACCEPTED = "the guest may learn bins of hosts"
 LEAST_KEY_BITS = 2048
+LEVEL_SUMS = 1 << 24
+"""The sums of a level that a guest keeps room for by default: some 4 GiB, where all parties are in one process."""
+MOST_LEVEL_SUMS = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class VerticalTreesSettings:
     With `hide_partition` no host hears which rows are in which node of a tree; hosts cannot hold the guest to
     `min_samples_leaf` then. The first `label_party_first_trees` iterations use columns of the guest alone.
     `bin_leak_accepted` is the sentence BIN_LEAK_ACCEPTED where the job waives the rule on what sums tell the guest of
-    hosts' columns.
+    hosts' columns. `max_level_sums` bounds the guest's memory, whatever bins hosts say that they have
+    (`sums_plan.check_level_sums`).
 
     Raises JobError with the cure.
     """
@@ -43,6 +47,7 @@ class VerticalTreesSettings:
     hide_partition: bool = False
     label_party_first_trees: int = 0
     bin_leak_accepted: str | None = None
+    max_level_sums: int = LEVEL_SUMS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
@@ -63,6 +68,8 @@ class VerticalTreesSettings:
             )
         if self.bin_leak_accepted not in (None, BIN_LEAK_ACCEPTED):
             _refuse("bin_leak.accepted", f"the words {BIN_LEAK_ACCEPTED!r}, or no such line", "other words")
+        if not _is_whole(self.max_level_sums) or not 1 <= self.max_level_sums <= MOST_LEVEL_SUMS:
+            _refuse("protection.max_level_sums", f"1 to {MOST_LEVEL_SUMS:,}", self.max_level_sums)
 
     @property
     def parties(self) -> tuple[str, ...]:

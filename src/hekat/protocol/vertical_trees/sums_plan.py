@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from hekat.errors import BoundError
 from hekat.protocol.vertical_trees.arithmetic.interface import Exchange, IntArray, Ranges
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 
@@ -55,3 +56,33 @@ def sampled_places(is_sampled: Bools, column_counts: Sequence[int], party: int) 
     """The part of `is_sampled` (columns of all parties) that is about the columns of one party, by its number."""
     first = sum(column_counts[:party])
     return is_sampled[first : first + column_counts[party]]
+
+
+def most_nodes(settings: VerticalTreesSettings, row_count: int) -> int:
+    """The most nodes of a level, of all trees of an iteration, that can have sums, by depth, leaves and rows."""
+    training = settings.training
+    of_tree = min(1 << (training.max_depth - 1), max(1, row_count // training.min_samples_leaf))
+    if training.max_leaf_nodes is not None:
+        of_tree = min(of_tree, training.max_leaf_nodes)
+    return of_tree * settings.target_count
+
+
+def check_level_sums(settings: VerticalTreesSettings, row_count: int, bin_counts: Mapping[str, Sequence[int]]) -> None:
+    """Raise BoundError where the guest has no room for the sums of a level on columns with so many bins, by host.
+
+    A host's columns count with the bins of its widest one each, as they lie in memory.
+    """
+    cells = {host: len(counts) * max(counts, default=0) for host, counts in bin_counts.items()}
+    nodes = most_nodes(settings, row_count)
+    sums = nodes * sum(cells.values())
+    if sums <= settings.max_level_sums:
+        return
+    largest = max(cells, key=lambda host: cells[host])
+    counts = bin_counts[largest]
+    raise BoundError(
+        f"the columns of {', '.join(cells)} have more bins than the guest keeps room for",
+        expected=f"at most protection.max_level_sums = {settings.max_level_sums:,} sums in a level",
+        got=f"{sums:,}, in {nodes:,} nodes; {largest} alone has {len(counts):,} columns of up to {max(counts)} bins",
+        cure="leave columns out at the host, lower training.max_bins or training.max_depth, or raise "
+        "protection.max_level_sums where the guest has the memory: some 260 bytes for each sum",
+    )

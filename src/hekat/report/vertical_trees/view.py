@@ -36,6 +36,7 @@ _SETTING_NAMES: Final = {
     "key_bits": "key size in bits",
     "hide_partition": "the rows of a node hidden from hosts",
     "label_party_first_trees": "first iterations on the guest's columns alone",
+    "max_level_sums": "sums of a level that the guest keeps room for, at most",
     "bin_leak_accepted": "limit on what sums tell of bins waived in the words",
     "max_iter": "iterations, at most",
     "learning_rate": "learning rate",

@@ -21,6 +21,7 @@ from hekat.protocol.vertical_trees.leak_rule import BinLeak, measure_leak
 from hekat.protocol.vertical_trees.own_table import bin_own_table
 from hekat.protocol.vertical_trees.party_run import TreesRun
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
+from hekat.protocol.vertical_trees.sums_plan import check_level_sums
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.vertical.load_tables import check_predictions_allowed, find_training_rows, load_tables
 from hekat.scheme.paillier import KeyPair
@@ -68,8 +69,13 @@ def load_trees_inputs(
     here = settings.everyone if role is None else (role,)
     enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
 
+    bin_counts: dict[str, list[int]] = {}
+
     def check_table(table: Table) -> None:
-        bin_own_table(table, settings, _no_run(), may_be_empty=table.name == settings.guest)
+        binned = bin_own_table(table, settings, _no_run(), may_be_empty=table.name == settings.guest)
+        if table.name != settings.guest:
+            bin_counts[table.name] = [bins.bin_count for bins in binned.bins]
+            check_level_sums(settings, len(table), bin_counts)
 
     loaded = load_tables(site, job, here, check_table)
     if settings.guest in loaded.tables:

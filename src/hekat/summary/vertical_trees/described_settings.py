@@ -25,6 +25,7 @@ def describe_trees_settings(job: TreesJob) -> Described:
         **{name: value for name, value in training.items() if value is not None},
         "hide_partition": settings.hide_partition,
         "label_party_first_trees": settings.label_party_first_trees,
+        "max_level_sums": settings.max_level_sums,
         "intersection": job.intersection_kind,
         "receivers": list(job.prediction.receivers),
     }

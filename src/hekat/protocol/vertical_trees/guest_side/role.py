@@ -33,6 +33,7 @@ from hekat.protocol.vertical_trees.own_table import bin_own_table
 from hekat.protocol.vertical_trees.party_run import TreeRecord, TreesRun, TreeState
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.steps import READY_STEP, START_STEP, TREE_END, iteration_step, model_id_of
+from hekat.protocol.vertical_trees.sums_plan import check_level_sums
 from hekat.protocol.vertical_trees.timing_labels import PLAIN
 from hekat.protocol.vertical_trees.tree_arrays import OWN, OwnedTree, read_trees, trees_as_arrays
 from hekat.protocol.vertical_trees.warm_start import predict_before
@@ -96,6 +97,7 @@ class _Guest:
             self._check_ready(ready, name, rows)
             hosts.append(HostSums(name, ready, sum(counts), settings.training.min_samples_leaf))
             counts.append(hosts[-1].column_count)
+        check_level_sums(settings, rows, {host.host: host.own_bin_counts for host in hosts})
         of_hosts = [count for host in hosts for count in host.own_bin_counts]
         note_odds(self._channel.ledger, settings, rows, of_hosts)
         finished = run.had_ended(settings.training.max_iter)
