@@ -66,6 +66,8 @@ def test_a_stated_bound_is_the_largest_level() -> None:
     assert levels.hessians.tolist() == [[8, 16]]
     with pytest.raises(InputError, match="beyond their stated bound"):
         round_gradients(first * 3, second, 4, None, largest=bound)
+    with pytest.raises(InputError, match="beyond their stated bound"):
+        round_gradients(first, second * 2, 4, None, largest=bound)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -150,3 +150,17 @@ def test_a_sibling_is_what_the_parent_leaves() -> None:
     sibling = subtract_from_parent(parent, child)
     assert np.array_equal(sibling.sums + child.sums, both)
     assert np.array_equal(sibling.totals + child.totals, parent.totals)
+
+
+def test_a_rare_category_does_not_lie_at_the_end_of_the_order_for_its_mean_alone() -> None:
+    """The first category has the lowest mean, -100, by one row in a thousand; smoothed, it comes after the second."""
+    levels = np.array([[20, 20, 400], [-10, -20, 30], [1, 100, 10_000]])
+    sums = BinSums(
+        levels.sum(axis=1, keepdims=True),
+        levels[:, np.newaxis, np.newaxis],
+        np.array([[3]]),
+        np.array([[False]]),
+        np.zeros((1, 1, 3), np.uint8),
+    )
+    found = find_best_splits(sums, np.array([True]), np.ones(1), np.full(1, 0.1), TreeTraining(min_samples_leaf=20))
+    assert found.left.tolist() == [[True, True, False]]

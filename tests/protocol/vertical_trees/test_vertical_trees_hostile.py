@@ -348,6 +348,17 @@ def test_a_host_that_counts_less_than_its_hidden_sums_is_refused() -> None:
     )
 
 
+def test_hidden_sums_of_more_rows_than_the_node_above_had_are_refused() -> None:
+    """Three rows more in the first bin than the parent has there, though no more than the root has."""
+
+    def add_rows(message: Any) -> dict[str, Any]:
+        of_two_nodes = np.frombuffer(message.values, "<i2").reshape(-1, 6).copy()
+        of_two_nodes[0, 1:3] += np.array([3 * 16, 3], np.int16)  # each of the largest second derivative
+        return {"values": of_two_nodes.tobytes()}
+
+    play(Tamperer("shop", SumsMessage, add_rows, 2), "shop sums more rows than the node above had", hide_partition=True)
+
+
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: data + b"\x00", lambda data: b""], ids="-+0")
 def test_sums_of_another_size_are_refused(protection: str, change: Callable[[bytes], bytes]) -> None:
