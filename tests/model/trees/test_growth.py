@@ -202,10 +202,10 @@ def test_children_that_may_be_split_keep_a_part_of_the_rows_where_bins_are_joine
 
 @pytest.mark.parametrize("max_leaf_nodes", [2, 3, 5, 6, 7, 9])
 def test_leaves_are_limited_to_those_of_most_gain(max_leaf_nodes: int) -> None:
-    table, y = _data(0)
+    table, y = _data(3)
     limited = TreeTraining(max_iter=1, max_leaf_nodes=max_leaf_nodes)
-    few = train_plain(table, y, make_objective(0), limited).ensemble.trees[0][0]
-    many = train_plain(table, y, make_objective(0), TreeTraining(max_iter=1)).ensemble.trees[0][0]
+    few = train_plain(table, y, make_objective(3), limited).ensemble.trees[0][0]
+    many = train_plain(table, y, make_objective(3), TreeTraining(max_iter=1)).ensemble.trees[0][0]
     assert few.leaf_count == max_leaf_nodes
     assert few.gain[0] == many.gain[0]
     # Below the root, and below both children: the best of the level as far as there is room.
