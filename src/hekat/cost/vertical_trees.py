@@ -30,8 +30,11 @@ _REHEARSED = 2
 RoleCosts = dict[str, tuple[Cost, Cost]]
 
 
-def cost_of_trees_job(inputs: TreesInputs) -> ColumnsCost:
-    """Rehearse the job's training and reckon what all of it takes; nothing is written or sent."""
+def cost_of_trees_job(inputs: TreesInputs, iterations_done: int = 0) -> ColumnsCost:
+    """Rehearse the job's training and reckon what all of it takes; nothing is written or sent.
+
+    `iterations_done` are of an earlier model that training goes on with; predicting its scores is not in it.
+    """
     settings = inputs.job.settings
     row_count = min(len(table) for table in inputs.tables.values())
     small, large = REHEARSED_ROWS
@@ -41,7 +44,7 @@ def cost_of_trees_job(inputs: TreesInputs) -> ColumnsCost:
         else:
             found = _extrapolate(_rehearse(inputs, small), _rehearse(inputs, large), row_count)
     roles = tuple(RoleEstimate(role, *found[role]) for role in settings.everyone)
-    return ColumnsCost(row_count, settings.training.max_iter, roles, "iteration")
+    return ColumnsCost(row_count, settings.training.max_iter - iterations_done, roles, "iteration")
 
 
 def _extrapolate(small: RoleCosts, large: RoleCosts, row_count: int) -> RoleCosts:

@@ -52,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--start-from",
         type=Path,
         metavar="RUN",
-        help="begin with the weights of an earlier, finished run's folder (vertical_linear)",
+        help="begin with the model of an earlier, finished run's folder (vertical_linear, vertical_trees)",
     )
     parser.add_argument(
         "--passphrase-file",

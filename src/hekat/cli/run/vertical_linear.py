@@ -26,8 +26,9 @@ from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows impor
 from hekat.report import Table
 from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.vertical.checkpoint_files import has_checkpoints
+from hekat.run.vertical.earlier_run import refuse_two_beginnings
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
-from hekat.run.vertical_linear.warm_start import load_warm_start, refuse_two_beginnings
+from hekat.run.vertical_linear.warm_start import load_warm_start
 
 SMALL_BATCH_ROWS, MANY_STEPS = 32, 500
 

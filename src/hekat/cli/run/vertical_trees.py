@@ -24,15 +24,17 @@ from hekat.protocol.vertical.hold_out import count_held_out
 from hekat.report import Table
 from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.vertical.checkpoint_files import has_checkpoints
+from hekat.run.vertical.earlier_run import refuse_two_beginnings
 from hekat.run.vertical.load_tables import find_training_rows
 from hekat.run.vertical_trees.load_inputs import TreesInputs, load_trees_inputs, measure_leaks
+from hekat.run.vertical_trees.warm_start import load_trees_start
 
 ALARM = "Protection is NONE: the guest sends gradients, which give labels away, in the clear."
 
 
 def run_trees(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it."""
-    refuse_options(options, "vertical_trees", "lose", "bandwidth", "latency", "start_from")
+    refuse_options(options, "vertical_trees", "lose", "bandwidth", "latency")
     if options.dry_run and options.resume is not None:
         raise InputError(
             "--dry-run begins nothing, so it resumes nothing",
@@ -40,6 +42,7 @@ def run_trees(options: argparse.Namespace) -> int:
             got="--resume",
             cure="leave one of them out",
         )
+    refuse_two_beginnings(options.resume, options.start_from)
     inputs = load_trees_inputs(
         options.job,
         options.site,
@@ -55,7 +58,9 @@ def run_trees(options: argparse.Namespace) -> int:
         displayed(options, console, inputs.job, played="in turn") as progress,
         going_on(progress, options, has_checkpoints),
     ):
-        result = run_trees_job(inputs, options.runs, progress, resume_from=options.resume)
+        result = run_trees_job(
+            inputs, options.runs, progress, resume_from=options.resume, start_from=options.start_from
+        )
     return show_run(result, console, options, places={"parts": result.folder / PARTS_FOLDER})
 
 
@@ -63,6 +68,7 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
     """Whose columns would be trained together, how rows are matched, what sums would tell, what iterations cost."""
     job, settings = inputs.job, inputs.job.settings
     check_may_run(inputs.site, job)
+    start = None if options.start_from is None else load_trees_start(options.start_from, inputs)
     common = find_training_rows(job, inputs.tables, settings.training.seed)
     leaks = measure_leaks(settings, common)
     most = min(len(table) for table in inputs.tables.values())
@@ -78,12 +84,13 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
         }
         for party in settings.parties
     ]
-    estimate = cost_of_trees_job(inputs)
+    estimate = cost_of_trees_job(inputs, 0 if start is None else start.iterations)
     told: dict[str, Any] = {
         "protocol": "vertical_trees",
         "protection": settings.protection,
         "hide_partition": settings.hide_partition,
         "intersection": job.intersection_kind,
+        "started_from": None if start is None else start.run_id,
         "parties": parties,
         "bin_leak_waived": settings.bin_leak_accepted is not None,
         "prediction": {"rows_at_most": predicted, "max_predictions": inputs.site.policy.max_predictions},
@@ -103,10 +110,16 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
         for found in parties
     )
     rule = "WAIVED by the job" if told["bin_leak_waived"] else "held"
+    begins = (
+        ""
+        if start is None
+        else f"Training would go on with the {start.iterations:,} iterations of run {start.run_id}, whose parts would "
+        "predict all its rows first. "
+    )
     note = (
         f"Protection '{settings.protection}', rows matched by '{job.intersection_kind}'. Bits: what all rows hold of "
         "the host's column that loses most, and what sums of all trees tell the guest of it at most; the rule of ten "
-        f"times as many held as told is {rule}. "
+        f"times as many held as told is {rule}. {begins}"
         f"{f'Up to {predicted:,} rows are' if predicted else 'No row is'} predicted to measure on; the site lets "
         f"{inputs.site.policy.max_predictions:,} rows in all be predicted with a party's part of the model."
     )

@@ -30,13 +30,14 @@ from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
+from hekat.run.vertical.earlier_run import refuse_two_beginnings
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical.role import PartyOutcome
 from hekat.run.vertical_linear.epochs import EPOCHS, EpochCheckpoint, steps_of_job
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.resume import as_begun
 from hekat.run.vertical_linear.role import OwnStart, VerticalContext, VerticalRole
-from hekat.run.vertical_linear.warm_start import WarmStart, load_warm_start, refuse_two_beginnings
+from hekat.run.vertical_linear.warm_start import WarmStart, load_warm_start
 from hekat.scheme.paillier import generate_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory
 from hekat.summary.party_views import PartyView

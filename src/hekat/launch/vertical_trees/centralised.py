@@ -45,7 +45,7 @@ def compare_centralised(
     rows = _join([outcomes[name].rows for name in settings.parties])
     test_rows = _join([one for name in settings.parties if (one := outcomes[name].test_rows) is not None])
     categories = _categories([outcomes[name].rows for name in settings.parties])
-    training = replace(settings.training, max_iter=max(1, len(losses)))
+    training = replace(settings.training, max_iter=max(1, guest.part.iterations))
     table = bin_table(rows, training.max_bins, categories)
     objective = make_objective(0 if settings.classes is None else len(settings.classes))
     own = len(outcomes[settings.guest].part.columns)

@@ -33,10 +33,12 @@ from hekat.launch.vertical_trees.centralised import compare_centralised
 from hekat.protocol.role_session import RoleSession
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
+from hekat.run.vertical.earlier_run import refuse_two_beginnings
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical_trees.iterations import ITERATIONS, steps_of_trees
 from hekat.run.vertical_trees.load_inputs import TreesInputs
-from hekat.run.vertical_trees.role import TreesContext, TreesRole
+from hekat.run.vertical_trees.role import OwnTrees, TreesContext, TreesRole
+from hekat.run.vertical_trees.warm_start import load_trees_start
 from hekat.state import create_run_directory
 from hekat.summary.summary_format import write_summary
 from hekat.summary.vertical_trees.finished_run import FinishedTreesRun
@@ -45,19 +47,29 @@ from hekat.summary.vertical_trees.summary import summarise_trees
 
 
 def run_trees_job(
-    inputs: TreesInputs, root: Path, progress: Progress | None = None, *, resume_from: Path | None = None
+    inputs: TreesInputs,
+    root: Path,
+    progress: Progress | None = None,
+    *,
+    resume_from: Path | None = None,
+    start_from: Path | None = None,
 ) -> RunResult:
     """Run a loaded job on this machine; everything it writes lies in a new folder under `root`.
 
     `resume_from` is the folder of an earlier run of the same job: rows are matched anew, must be the same, and training
-    goes on from the last iteration that every party saved, in a new session and a new folder. Raises PartyStoppedError
-    where a party failed, with what was saved; StateError where the disk takes no files, or there is nothing to resume;
-    PolicyError for a job with party keys that not all roles here approved; EngineError where another run in this
-    process says the opposite of the machine's tenancy.
+    goes on from the last iteration that every party saved, in a new session and a new folder. `start_from` is the
+    folder of an earlier, finished one, of this job or another: training goes on with its trees (load_trees_start),
+    which count among the job's `max_iter`. Raises PartyStoppedError where a party failed, with what was saved;
+    StateError where the disk takes no files. Before anything is written: StateError where there is nothing to resume or
+    to start from, InputError where both are given or the trees are of another model than the job's; PolicyError for a
+    job with party keys that not all roles here approved; EngineError where another run in this process says the
+    opposite of the machine's tenancy.
     """
     job, settings = inputs.job, inputs.job.settings
+    refuse_two_beginnings(resume_from, start_from)
     check_may_run(inputs.site, job)
     with declare_tenancy(inputs.site.machine.single_tenant):
+        start = None if start_from is None else load_trees_start(start_from, inputs)
         resumed = {} if resume_from is None else load_unfinished(ITERATIONS, resume_from, job)
         directory = create_run_directory(root)
         folder = directory.path
@@ -66,6 +78,8 @@ def run_trees_job(
             shown.open_folder(folder)
             if resume_from is not None:
                 note_resumed(events, resume_from, ITERATIONS, resumed[settings.guest])
+            if start is not None:
+                events.write("warm_start", run=str(start_from), run_id=start.run_id)
             observer = RunObserver(steps_of_trees(inputs), folder, events, shown, resumed)
 
             def make_roles(sessions: Mapping[str, RoleSession]) -> dict[str, TreesRole]:
@@ -77,6 +91,7 @@ def run_trees_job(
                         table=inputs.tables[name],
                         test_table=inputs.test_tables.get(name),
                         resumed=resumed.get(name),
+                        start=None if start is None else OwnTrees(start.run_id, start.parts[name]),
                         observer=observer,
                         count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder, part).add(rows),
                         columns=inputs.columns[name],

@@ -30,7 +30,7 @@ def bin_own_table(table: Table, settings: VerticalTreesSettings, run: TreesRun, 
         )
     before = run.resume_from.arrays if run.resume_from is not None else None
     if run.start_from is not None and before is None:
-        check_part(run.start_from, table, settings)
+        check_part(run.start_from, table.feature_names, settings)
         before = run.start_from.arrays
     if before is not None:
         bins = read_bins(before)
@@ -53,14 +53,14 @@ def dense_values(table: Table) -> npt.NDArray[np.float64]:
     return np.asarray(to_dense(table.features, table.name), np.float64)
 
 
-def check_part(part: TreesPart, table: Table, settings: VerticalTreesSettings) -> None:
-    """Raise InputError unless training by `settings` on `table` may go on with `part` (warm start)."""
+def check_part(part: TreesPart, columns: tuple[str, ...], settings: VerticalTreesSettings) -> None:
+    """Raise InputError unless training by `settings` on a party's `columns` may go on with its `part` (warm start)."""
     same = "the same, in their order"
     for what, expected, got in (
         ("parties", _name_parties(settings.guest, settings.hosts), _name_parties(part.guest, part.hosts)),
         ("task", settings.task, part.task),
         ("classes", str(settings.classes), str(part.classes)),
-        ("columns", same, describe_schema_difference(table.feature_names, part.columns) or same),
+        ("columns", same, describe_schema_difference(columns, part.columns) or same),
     ):
         if expected != got:
             raise InputError(

@@ -105,7 +105,10 @@ def training_sentences(summary: Mapping[str, Any]) -> list[str]:
     """How the loss went, whether training ended early, and how long an iteration took."""
     iterations = summary["iterations"]
     losses = [one["loss"] for one in iterations if one["loss"] is not None]
+    started_from = summary.get("started_from")
     found = []
+    if started_from is not None:
+        found.append(f"Training went on with the trees of run {started_from}, each party with its own part.")
     if losses:
         count = f"{format_count(len(iterations))} {pluralise(len(iterations), 'iteration')}"
         found.append(f"In {count} the training loss went from {losses[0]:.6g} to {losses[-1]:.6g}.")

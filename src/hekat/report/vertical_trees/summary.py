@@ -64,5 +64,5 @@ TREES_SUMMARY: Final = shape.record(
         "seen": shape.list_of(PARTY_VIEW),
         "notes": shape.list_of(shape.text),
     },
-    SUMMARY_HEAD_MORE,
+    {**SUMMARY_HEAD_MORE, "started_from": shape.nullable(shape.text)},
 )

@@ -67,13 +67,15 @@ class CheckpointForm(Generic[S]):
     """The checkpoints of one protocol: `word` names a step in their files' names.
 
     `steps_of` counts the steps that a state has behind it, `make_state(arrays, steps, finished, losses)` makes one, and
-    `may_hold` says whether a state may have such an array.
+    `may_hold` says whether a state may have such an array. `counts_earlier`: where training began with another run's
+    model, its steps count too, and have no losses here.
     """
 
     word: str
     steps_of: Callable[[S], int]
     make_state: Callable[[Mapping[str, npt.NDArray[Any]], int, bool, tuple[float, ...]], S]
     may_hold: Callable[[npt.NDArray[Any]], bool]
+    counts_earlier: bool = False
 
     def save(self, folder: Path, job: ColumnsJob, party: str, kept: PartyCheckpoint[S]) -> None:
         """Write a party's checkpoint into `folder`, whole or not at all, mode 600; those older than the step before go.
@@ -144,7 +146,9 @@ class CheckpointForm(Generic[S]):
             if not self.may_hold(values):
                 raise refuse_checkpoint(what, "finite numbers or shares of them", f"array {name:.40} of another kind")
         losses = tuple(float(entry.get("loss", np.nan)) for entry in found.metrics_history)
-        if len(losses) != (found.rounds_done if party == job.settings.guest else 0) or not np.isfinite(losses).all():
+        most = found.rounds_done if party == job.settings.guest else 0
+        least = min(most, 1) if self.counts_earlier and _STARTED_FROM in found.codec_state else most
+        if not least <= len(losses) <= most or not np.isfinite(losses).all():
             raise refuse_checkpoint(what, f"a loss of each {self.word} at the guest alone", "others")
         return PartyCheckpoint(
             self.make_state(found.parameters, found.rounds_done, bool(finished), losses),

@@ -53,7 +53,7 @@ def _may_hold(values: npt.NDArray[Any]) -> bool:
     return values.dtype.kind in "iub" or (values.dtype == np.float64 and bool(np.isfinite(values).all()))
 
 
-ITERATIONS: Final = CheckpointForm("iteration", lambda state: state.iterations_done, SavedIteration, _may_hold)
+ITERATIONS: Final = CheckpointForm("iteration", lambda state: state.iterations_done, SavedIteration, _may_hold, True)
 
 
 def steps_of_trees(inputs: TreesInputs) -> TrainingSteps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -30,6 +30,14 @@ from hekat.summary.vertical_trees.role_result import TimedIteration, TreesResult
 FloatArray = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class OwnTrees:
+    """The run whose trees training goes on with, and this party's part of its model."""
+
+    run_id: str
+    part: TreesPart = field(repr=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TreesContext(ColumnsContext):
     """What a role of a training of trees receives; `columns` describe its own columns.
@@ -41,6 +49,11 @@ class TreesContext(ColumnsContext):
     resumed: IterationCheckpoint | None = None
     columns: ColumnSpecs = field(default_factory=ColumnSpecs)
     key_pair: KeyPair | None = field(default=None, repr=False)
+    start: OwnTrees | None = None
+
+    @property
+    def begins_from(self) -> str | None:
+        return None if self.start is None else self.start.run_id
 
 
 class TreesRole(ColumnsRole[TreesPart]):
@@ -97,7 +110,7 @@ class TreesRole(ColumnsRole[TreesPart]):
 
     def _training_run(self, identity: RowIdentity) -> TreesRun:
         context = self._context
-        earlier = context.resumed
+        earlier, before = context.resumed, None if context.start is None else context.start.part
 
         def save(state: TreeState) -> None:
             kept = PartyCheckpoint(SavedIteration.of(state), identity, self._kept_releases(), context.started_from)
@@ -106,10 +119,13 @@ class TreesRole(ColumnsRole[TreesPart]):
         def note(record: TreeRecord) -> None:
             self._iterations.append(TimedIteration(record, self._end_step(record)))
 
-        return TreesRun(
+        run = TreesRun(
             stopwatch=self._stopwatch,
             on_tree=note,
             save=save,
             resume_from=None if earlier is None else earlier.state.restore(),
+            start_from=before,
             key_pair=context.key_pair,
         )
+        # The scores that training goes on from are a prediction of its rows with the earlier part.
+        return run if before is None else replace(run, count_predictions=partial(context.count_predictions, before))

@@ -24,9 +24,12 @@ class FinishedTreesRun(FinishedColumnsRun[TreesResult]):
         if narrator is None:
             return []
         resumed = narrator.resumed
+        losses = () if resumed is None else resumed.losses
+        # A run that began with the trees of another has no losses of those.
+        first = 1 if resumed is None else resumed.epochs_done - len(losses) + 1
         earlier = [
             IterationFacts(iteration=number, loss=loss, validation_loss=None, seconds=None)
-            for number, loss in enumerate(() if resumed is None else resumed.losses, 1)
+            for number, loss in enumerate(losses, first)
         ]
         return earlier + [
             IterationFacts(

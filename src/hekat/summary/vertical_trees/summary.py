@@ -50,7 +50,8 @@ def summarise_trees(
         metrics={} if run.guest is None else run.guest.metrics,
     )
     test_rows = count_test_rows(run)
-    stopped_early = len(iterations) < settings.training.max_iter
+    last = iterations[-1]["iteration"] if iterations else 0
+    stopped_early = last < settings.training.max_iter
     return TreesSummary(
         **facts_of_run(run_id, job.name, job.digest, played),
         protocol=PROTOCOL,
@@ -64,6 +65,7 @@ def summarise_trees(
         intersection=describe_training_match(run),
         test_intersection=describe_test_match(run),
         prediction_receivers=[] if test_rows is None else list(job.prediction.receivers),
+        started_from=None if run.narrator is None else run.narrator.started_from,
         iterations=iterations,
         stopped_early=stopped_early,
         convergence=describe_convergence(

@@ -35,8 +35,9 @@ class Compared(TypedDict):
 
 class TreesSummary(RunFacts):
     """All of summary.json. `seconds_by_role` by the finer steps of `timing_labels`, `seconds_by_part` by what these
-    add up to and "idle". `importance` and `trees`, the first few of all, are what the guest knows of them; empty where
-    the guest's result is not known here. `seen` is what every role's signed ledger says that it learned."""
+    add up to and "idle". `started_from` is the id of the run whose trees training went on with. `importance` and
+    `trees`, the first few of all, are what the guest knows of them; empty where the guest's result is not known here.
+    `seen` is what every role's signed ledger says that it learned."""
 
     protocol: Literal["vertical_trees"]
     settings: dict[str, str | int | float | bool | list[str] | None]
@@ -49,6 +50,7 @@ class TreesSummary(RunFacts):
     intersection: IntersectionFacts
     test_intersection: IntersectionFacts | None
     prediction_receivers: list[str]
+    started_from: str | None
     iterations: list[IterationFacts]
     stopped_early: bool
     convergence: Convergence | None
