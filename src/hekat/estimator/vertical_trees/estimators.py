@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from hekat.data import Table
+from hekat.errors import InputError
 from hekat.estimator.columns_estimator import (
     FloatArray,
     check_column_count,
@@ -23,10 +24,11 @@ from hekat.estimator.columns_estimator import (
     read_classes,
     seconds_by_part,
 )
+from hekat.estimator.data_frames import IdName
 from hekat.estimator.id_like import refuse_id_like
 from hekat.estimator.parameter_words import in_parameters
 from hekat.estimator.party_roles import PartyScores
-from hekat.estimator.party_tables import labels_for, read_parties
+from hekat.estimator.party_tables import as_table, labels_for, read_parties
 from hekat.estimator.played_roles import play_roles
 from hekat.estimator.vertical_trees.parameters import TreesParameters
 from hekat.ledger import AuditReport, RecordedChannel
@@ -130,13 +132,7 @@ class VerticalGradientBoosting(TreesParameters, ABC):
         }
         with line:
             played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
-        self.parts_: dict[str, TreesPart] = dict(played.results)
-        self.losses_: list[float] = [one.loss for one in losses if one.loss is not None]
-        self.validation_losses_: list[float] = [
-            one.validation_loss for one in losses if one.validation_loss is not None
-        ]
-        self.n_iter_: int = self.parts_[guest].iterations
-        self.predicted_rows_: dict[str, int] = {}
+        self._keep(played.results, losses)
         if classes is not None:
             self.classes_ = classes
         self.n_features_in_: int = sum(len(part.columns) for part in self.parts_.values())
@@ -149,15 +145,99 @@ class VerticalGradientBoosting(TreesParameters, ABC):
         }
         return self
 
+    @in_parameters
+    def fit_party(self, table: Any, channel: RecordedChannel, *, classes: Sequence[str] | None = None) -> Self:
+        """Train as `channel.party` alone, while the others do so at their sites with the same parameters.
+
+        Afterwards `parts_` has this party's part of the model; what the party learned is in the channel's own ledger.
+
+        Args:
+            table: This party's Table or array, at the guest a Table with labels.
+            channel: The party's open session with the others. The parameter `guest` must be set.
+            classes: The classes of a classification, alike at every party; None for a regression.
+
+        Returns:
+            The fitted estimator itself.
+
+        Raises:
+            InputError: no guest is named, or the table cannot be used.
+            JobError: parameters that cannot be used.
+            PolicyError: sums would tell the guest the bins of hosts, and `bin_leak_accepted` does not say that it may.
+            ProtocolError: another party does not keep to the protocol or to the same parameters.
+        """
+        party = channel.party
+        if self.guest is None:
+            raise InputError("no guest is named", expected="the parameter guest", got="None", cure="set guest")
+        hosts = [name for name in channel.parties if name != self.guest]
+        settings = self._settings((self.guest, *hosts), None if classes is None else tuple(classes))
+        own = self._for_trees(_own_table(table, party, self.id))
+        refuse_id_like({party: own})
+        records: list[TreeRecord] = []
+        role = _TrainingRole(
+            settings,
+            own,
+            self._intersection_of(settings.parties, [own]),
+            getattr(self, "parts_", {}).get(party) if self.warm_start else None,
+            records.append,
+        )
+        part = role(channel, Stopwatch())
+        self._keep({party: part}, records)
+        if classes is not None:
+            self.classes_ = np.asarray(classes)
+        self.n_features_in_ = len(part.columns)
+        return self
+
+    @in_parameters
+    def predict_party(self, table: Any, channel: RecordedChannel) -> PartyScores:
+        """Predict as `channel.party` alone, with its own part of the model.
+
+        Args:
+            table: This party's Table or array, with the columns of `fit_party`.
+            channel: The party's open session with the others.
+
+        Returns:
+            The rows of this party that were predicted and, at the receivers, their scores: sums of leaves, (rows, K).
+
+        Raises:
+            InputError: the table does not have the columns of the part.
+            PolicyError: more rows than `max_predictions` since `fit_party`.
+            ProtocolError: another party comes with another model, other rows or other receivers.
+        """
+        check_is_fitted(self, "parts_")
+        part = self.parts_[channel.party]
+        settings = self._prediction_settings(part.parties)
+        own = self._for_trees(_own_table(table, channel.party, self.id))
+        count = partial(self._count_predictions, self.predicted_rows_, channel.party)
+        role = _PredictionRole(settings, part, own, self._intersection_of(settings.parties, [own]), count)
+        return role(channel, Stopwatch())
+
+    def _keep(self, parts: Mapping[str, TreesPart], records: Sequence[TreeRecord]) -> None:
+        """Keep what a training left here; `records` of a host have no losses."""
+        self.parts_: dict[str, TreesPart] = dict(parts)
+        self.losses_: list[float] = [one.loss for one in records if one.loss is not None]
+        self.validation_losses_: list[float] = [
+            one.validation_loss for one in records if one.validation_loss is not None
+        ]
+        self.n_iter_: int = next(iter(parts.values())).iterations
+        self.predicted_rows_: dict[str, int] = {}
+
     @property
     def feature_importances_(self) -> dict[str, FloatArray]:
         """By party the share of all gain that its columns' splits have, float64 (columns of the party,).
 
         Raises:
             NotFittedError: before `fit`.
+            InputError: at a host's own site: the guest alone knows all trees.
         """
         check_is_fitted(self, "parts_")
-        part = next(part for part in self.parts_.values() if part.is_guest)
+        part = next((part for part in self.parts_.values() if part.is_guest), None)
+        if part is None:
+            raise InputError(
+                "a host does not know what all columns did for the trees",
+                expected="the guest's part of the model",
+                got=f"the part of {', '.join(self.parts_)}",
+                cure="ask the guest",
+            )
         counts = [len(part.columns), *(part.host_columns[host] for host in part.hosts)]
         gains = np.zeros(sum(counts))
         for iteration in read_trees(part.arrays):
@@ -355,3 +435,8 @@ class VerticalGradientBoostingRegressor(RegressorMixin, VerticalGradientBoosting
 
     def _read_labels(self, labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], None, None]:
         return labels, None, None
+
+
+def _own_table(values: Any, name: str, id_name: IdName) -> Table:
+    """A party's own table, with its labels where there are any."""
+    return values if isinstance(values, Table) else as_table(values, name, id_name)
