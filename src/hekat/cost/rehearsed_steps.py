@@ -66,6 +66,10 @@ class ColumnsCost:
         """How many steps there are, for a reader."""
         return f"{self.steps:,} {self.word}s at most"
 
+    def say_apart(self) -> str:
+        """What a run does besides, for a reader."""
+        return "matching rows and predicting, such as for rows held out"
+
 
 def costs_of_two_steps(session: RoleSession, worked: Mapping[int, float], second_step: str) -> tuple[Cost, Cost]:
     """A role's cost up to the end of the first step, and of the second, whose names begin with `second_step`; `worked`

@@ -53,6 +53,12 @@ class VerticalCost(ColumnsCost):
         """How many batches and epochs there are, for a reader."""
         return f"{self.batch_count} batches, {super().say_steps()}"
 
+    def say_apart(self) -> str:
+        """What a run does besides, for a reader."""
+        return (
+            "matching rows, making keys and predicting, such as for rows held out or that probabilities are fitted to"
+        )
+
 
 def cost_of_vertical_job(inputs: VerticalInputs) -> VerticalCost:
     """Rehearse the job's training and reckon what all of it takes; nothing is written or sent."""

@@ -1,16 +1,20 @@
 """What the iterations of a job of trees across columns will cost: bytes and seconds by role, from a rehearsal.
 
 Two iterations are really trained on rows with shuffled columns, in this process, with the job's settings and roles,
-under keys that are thrown away. Random labels grow full trees. A table of many rows is rehearsed with two numbers of
-rows that both fill the deepest trees, and the rest is reckoned with by rows. Matching and predicting are not in it.
+under keys that are thrown away. Labels follow from all columns alike, so that trees are full and nodes are divided
+about in half: no labels make the smaller children, whose rows are encrypted, larger. A table of many rows is rehearsed
+with two numbers of rows that both fill the deepest trees, and the rest is reckoned with by rows. Matching and
+predicting are not in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.horizontal import RUN_ID
@@ -63,10 +67,8 @@ def _rehearse(inputs: TreesInputs, row_count: int) -> RoleCosts:
     """Each role's cost up to the end of the first iteration, and of the second."""
     settings = _rehearsed_settings(inputs.job.settings)
     rng = np.random.default_rng(row_count)
-    tables = {
-        name: _random_table(table, row_count, settings if name == settings.guest else None, rng)
-        for name, table in inputs.tables.items()
-    }
+    tables = {name: _random_table(table, row_count, rng) for name, table in inputs.tables.items()}
+    tables[settings.guest] = replace(tables[settings.guest], labels=_random_labels(tables, settings, rng))
     party_keys = {name: PartyKey.generate() for name in settings.everyone}
     sessions = make_sessions(party_keys, run_id=RUN_ID, protocol=PROTOCOL, job_digest=_DIGEST)
     worked: Mapping[str, dict[int, float]] = {name: {} for name in settings.everyone}
@@ -90,18 +92,22 @@ def _rehearsed_settings(settings: VerticalTreesSettings) -> VerticalTreesSetting
     return replace(settings, training=training, label_party_first_trees=0, bin_leak_accepted=BIN_LEAK_ACCEPTED)
 
 
-def _random_table(
-    like: Table, row_count: int, labelled: VerticalTreesSettings | None, rng: np.random.Generator
-) -> Table:
-    """Rows with the cells of `like`, each column dealt out anew; labels of every class where it is the guest's."""
+def _random_table(like: Table, row_count: int, rng: np.random.Generator) -> Table:
+    """Rows with the cells of `like`, each column dealt out anew, without labels."""
     source = np.asarray(like.features, np.float64)
     taken = [source[rng.integers(0, len(source), row_count), column] for column in range(source.shape[1])]
     features = np.column_stack(taken) if taken else np.zeros((row_count, 0))
-    labels = None
-    if labelled is not None:
-        numbers = rng.permutation(row_count)
-        classes = labelled.classes
-        labels = numbers * 1.0 if classes is None else np.array(classes)[numbers % len(classes)]
-    return Table(
-        features, labels, like.feature_names, like.name, categories=like.categories, keeps_gaps=like.keeps_gaps
-    )
+    return Table(features, None, like.feature_names, like.name, categories=like.categories, keeps_gaps=like.keeps_gaps)
+
+
+def _random_labels(
+    tables: Mapping[str, Table], settings: VerticalTreesSettings, rng: np.random.Generator
+) -> npt.NDArray[Any]:
+    """Labels of every class alike, or numbers, that grow with each column, and by chance."""
+    columns = np.concatenate([np.asarray(table.features) for table in tables.values()], axis=1)
+    ranks = columns.argsort(axis=0).argsort(axis=0).astype(np.float64)
+    score = ranks.sum(axis=1)
+    score += rng.normal(scale=score.std() or 1.0, size=score.size)
+    places = score.argsort().argsort()
+    classes = settings.classes
+    return places * 1.0 if classes is None else np.array(classes)[places * len(classes) // places.size]

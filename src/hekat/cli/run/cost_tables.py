@@ -49,8 +49,7 @@ def columns_cost_table(found: ColumnsCost) -> Table:
         ),
         tuple(rows),
         f"{found.say_steps()}, if all rows of the smallest table are common; the first {found.word} with what comes "
-        "before it. Rehearsed just now on random rows; matching rows, making keys "
-        "and predicting, such as for rows held out or that probabilities are fitted to, apart.",
+        f"before it. Rehearsed just now on random rows; {found.say_apart()}, apart.",
     )
 
 

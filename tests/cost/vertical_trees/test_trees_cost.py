@@ -1,0 +1,54 @@
+"""What a dry run says that iterations of trees will cost, held against the run itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from hekat.cli.run.cost_tables import columns_cost_table
+from hekat.cost.vertical_trees import cost_of_trees_job
+from hekat.launch.vertical_trees.run import run_trees_job
+
+ALIGNED = "[intersection]\nkind = 'aligned'\n"
+LEAST, MOST = 0.95, 1.4
+"""Of the bytes that a role sends in a run: the rehearsal's labels grow full trees, a run's may not."""
+
+
+def align(clinics) -> None:
+    """Tables without ids, of the same patients in the same order."""
+    for name in clinics.names:
+        path = clinics.folder / f"{name}.csv"
+        header, *rows = path.read_text().splitlines()
+        path.write_text("\n".join([header, *sorted(rows)]) + "\n")
+    text = (clinics.folder / "site.toml").read_text()
+    (clinics.folder / "site.toml").write_text(text.replace("id = 'patient'", "ignore = ['patient']"))
+
+
+@pytest.mark.parametrize(
+    ("protection", "sections"),
+    [
+        ("none", ""),
+        ("lattice", ""),
+        ("lattice", "hide_partition = true\n"),
+        ("paillier", "key_bits = 2048\n"),
+    ],
+)
+def test_bytes_are_about_those_of_the_run(clinics, protection: str, sections: str) -> None:
+    policy = "[policy]\nprotections = ['lattice', 'paillier', 'none']\nbin_leak_waiver = true\nhide_partition = true\n"
+    clinics.write_site(policy)
+    align(clinics)
+    clinics.write_job(f"{ALIGNED}[protection]\nkind = '{protection}'\n{sections}")
+    inputs = clinics.load_inputs()
+    found = cost_of_trees_job(inputs)
+    assert (found.row_count, found.steps) == (300, 4)
+    sent = run_trees_job(inputs, clinics.folder / "runs").summary["bytes"]["by_role"]
+    assert set(sent) == {role.role for role in found.roles}
+    for role in found.roles:
+        told = role.total(4)
+        assert LEAST * sent[role.role]["sent"] <= told.sent_bytes <= MOST * sent[role.role]["sent"]
+        assert told.seconds > 0
+
+
+def test_the_table_says_what_a_run_does_besides(clinics) -> None:
+    note = columns_cost_table(cost_of_trees_job(clinics.load_inputs())).note
+    assert "matching rows and predicting, such as for rows held out, apart" in note
+    assert "probabilities" not in note
