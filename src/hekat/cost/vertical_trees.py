@@ -110,4 +110,6 @@ def _random_labels(
     score += rng.normal(scale=score.std() or 1.0, size=score.size)
     places = score.argsort().argsort()
     classes = settings.classes
-    return places * 1.0 if classes is None else np.array(classes)[places * len(classes) // places.size]
+    if classes is None:
+        return np.asarray(places, np.float64)
+    return np.asarray(np.array(classes)[places * len(classes) // places.size])
