@@ -114,6 +114,16 @@ def test_too_few_rows_for_a_split_are_refused_before_it_begins(clinics) -> None:
         clinics.load_inputs()
 
 
+def test_sums_beyond_the_room_and_odds_beyond_the_bound_are_refused_before_it_begins(clinics) -> None:
+    clinics.write_job("[protection]\nkind = 'lattice'\n", training="[training]\ngradient_bits = 32\n")
+    with pytest.raises(BoundError, match=r"no room for sums of this size.*lower training\.gradient_bits"):
+        clinics.load_inputs()
+    many = "[training]\nmax_iter = 100000\nmax_bins = 255\nmin_samples_leaf = 1\nmax_depth = 16\ngradient_bits = 16\n"
+    clinics.write_job("[protection]\nkind = 'lattice'\n", training=many)
+    with pytest.raises(BoundError, match="noise of sums would show with too large odds"):
+        clinics.load_inputs()
+
+
 def test_more_bins_than_the_guest_has_room_for_are_refused_before_it_begins(clinics) -> None:
     clinics.write_job("[protection]\nkind = 'none'\nmax_level_sums = 407\n")
     with pytest.raises(BoundError, match="laboratory have more bins"):

@@ -16,6 +16,7 @@ from hekat.job.site_file import Site, load_site
 from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
 from hekat.model.trees import check_row_count
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_trees.arithmetic.odds import check_room
 from hekat.protocol.vertical_trees.guest_side.own_rows import read_labels
 from hekat.protocol.vertical_trees.leak_rule import BinLeak, measure_leak
 from hekat.protocol.vertical_trees.own_table import bin_own_table
@@ -83,7 +84,9 @@ def load_trees_inputs(
     check_predictions_allowed(site, job, AskingJob(job.name, job.digest, here, is_rehearsal), loaded)
     if role is None:
         common = find_training_rows(job, loaded.tables, settings.training.seed)
-        check_row_count(len(common[settings.guest]), settings.training)
+        row_count = len(common[settings.guest])
+        check_row_count(row_count, settings.training)
+        check_room(settings, row_count, [count for counts in bin_counts.values() for count in counts])
         for party, leak in measure_leaks(settings, common).items():
             leak.check(party, settings)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})

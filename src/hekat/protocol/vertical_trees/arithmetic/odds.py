@@ -15,7 +15,15 @@ from hekat.scheme.bin_sums import SumLayout
 def note_odds(ledger: Ledger, settings: VerticalTreesSettings, row_count: int, bin_counts: Sequence[int]) -> None:
     """Note how many sums a run may open on columns with so many bins each, and with what odds they show more.
 
-    Raises BoundError, before anything leaves, where a level's sums have no room or a run's odds are above 2^-30.
+    Raises BoundError as `check_room`, before anything leaves.
+    """
+    ledger.note("setup", check_room(settings, row_count, bin_counts), "disclosed")
+
+
+def check_room(settings: VerticalTreesSettings, row_count: int, bin_counts: Sequence[int]) -> str:
+    """The line of the ledger: how many sums a run may open, and with what odds they show more.
+
+    Raises BoundError where a level's sums have no room or a run's odds are above 2^-30.
     """
     numbers = sum(count_opened(settings, row_count, count)[0] for count in bin_counts)
     told = f"the guest opens at most {numbers:,} numbers on {len(bin_counts)} columns"
@@ -23,7 +31,7 @@ def note_odds(ledger: Ledger, settings: VerticalTreesSettings, row_count: int, b
         layout = min(_layouts(settings, row_count), key=lambda one: one.flood_bits)
         layout.check_run(numbers)
         told += f"; any of them shows anything but sums with odds of at most 2^-{layout.run_bits(numbers):.0f}"
-    ledger.note("setup", told, "disclosed")
+    return told
 
 
 def _layouts(settings: VerticalTreesSettings, row_count: int) -> Iterator[SumLayout]:
