@@ -411,8 +411,9 @@ def test_a_process_that_nobody_comes_to_ends(sites: LoopSites) -> None:
     assert PartyProcess(sites.load("north"), sites.folder / "n.sock", idle_s=0.1).serve() is None
 
 
-def test_only_jobs_of_loops_are_carried_and_others_pointed_to_nvflare(sites: LoopSites) -> None:
-    sites.job_path.write_text('format = 2\nname = "v"\nprotocol = "vertical_linear"\n')
+@pytest.mark.parametrize("protocol", ["vertical_linear", "vertical_trees"])
+def test_only_jobs_of_loops_are_carried_and_others_pointed_to_nvflare(sites: LoopSites, protocol: str) -> None:
+    sites.job_path.write_text(f'format = 2\nname = "v"\nprotocol = "{protocol}"\n')
     with pytest.raises(HekatError, match="HekatRecipe"):
         sites.load("north")
 

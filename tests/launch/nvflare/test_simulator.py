@@ -149,6 +149,7 @@ def read_arrays(path: Path) -> list[np.ndarray]:
         ("intersection/job.toml", ["baker", "florist"]),
         ("vertical_credit/job_shared.toml", ["bank", "insurer"]),
         ("vertical_credit/job_arbiter.toml", ["bank", "insurer", "telephone", "arbiter"]),
+        ("vertical_credit/job_trees.toml", ["bank", "insurer", "telephone"]),
     ],
 )
 def test_the_server_is_only_the_way_between_sites(tmp_path: Path, job: str, sites: list[str]) -> None:
