@@ -16,6 +16,7 @@ from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.live import displayed
 from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
+from hekat.cost.trees_protections import cost_under_other
 from hekat.cost.vertical_trees import cost_of_trees_job
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
@@ -84,7 +85,9 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
         }
         for party in settings.parties
     ]
-    estimate = cost_of_trees_job(inputs, 0 if start is None else start.iterations)
+    done = 0 if start is None else start.iterations
+    estimate = cost_of_trees_job(inputs, done)
+    other = cost_under_other(inputs, estimate.total, done)
     told: dict[str, Any] = {
         "protocol": "vertical_trees",
         "protection": settings.protection,
@@ -95,6 +98,7 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
         "bin_leak_waived": settings.bin_leak_accepted is not None,
         "prediction": {"rows_at_most": predicted, "max_predictions": inputs.site.policy.max_predictions},
         "estimate": estimate.to_json(),
+        "other_protection": None if isinstance(other, str) else other.to_json(),
     }
     if options.json:
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
@@ -126,6 +130,7 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "bits held", "bits told"), rows, note)
     show_tables(console, [checked, columns_cost_table(estimate)])
+    console.print(f"Not rehearsed beside it: {other}." if isinstance(other, str) else other.say(), highlight=False)
     show_notes(console, inputs.tables)
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
