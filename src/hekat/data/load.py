@@ -86,7 +86,7 @@ def load_table(
         >>> load_table("csv", options, Path(), name="clinic", classes=("no", "yes")).labels
         array([1, 0])
     """
-    specs = replace(columns or ColumnSpecs(), for_training=for_training)
+    specs = replace(ColumnSpecs() if columns is None else columns, for_training=for_training)
     form = TableForm(None if classes is None else tuple(classes), specs, sparse, digest_rows)
     table = _load_checked(kind, options, folder, name, form)
     check_has_columns(table)
@@ -141,7 +141,7 @@ def load_vertical_table(
         >>> load_vertical_table("csv", options, Path(), name="bank", is_labelled=False, classes=None).ids
         Ids(2 rows, texts)
     """
-    specs = replace(columns or ColumnSpecs(), everywhere=False, for_training=for_training)
+    specs = replace(ColumnSpecs() if columns is None else columns, everywhere=False, for_training=for_training)
     form = TableForm(None if classes is None else tuple(classes), specs, sparse)
     table = _load_checked(kind, options, folder, name, form)
     if is_labelled is False:

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.errors import BoundError, InputError, PartyStoppedError, PolicyError, StateError
 from hekat.job.site_file import load_site
 from hekat.launch.local.processes import JobFiles
@@ -174,3 +175,23 @@ def test_roles_in_processes_of_their_own_grow_the_same_trees(clinics, tmp_path) 
     for party in clinics.names:
         for name, values in parts[0][party].part.arrays.items():
             assert np.array_equal(values, parts[1][party].part.arrays[name]), (party, name)
+
+
+def test_a_job_that_says_nothing_of_columns_takes_empty_cells_and_shows_lines_without_fills_for_texts(clinics) -> None:
+    """A text among numbers, texts with gaps, and numbers with gaps, which trees take as they are."""
+    text = clinics.job.read_text().partition("[columns.texture]")[0]
+    clinics.job.write_text(text)
+    laboratory, clinic = clinics.folder / "laboratory.csv", clinics.folder / "clinic.csv"
+    header, first, *rows = laboratory.read_text().splitlines()
+    laboratory.write_text("\n".join([header, first.rpartition(",")[0] + ",inf", *rows]) + "\n")
+    header, *rows = clinic.read_text().splitlines()
+    cells = [row.split(",") for row in rows]
+    clinic.write_text("\n".join([header, *(",".join([one[0], "", *one[2:]]) for one in cells[:9]), *rows[9:]]) + "\n")
+    with pytest.raises(ColumnsRefusedError) as caught:
+        clinics.load_inputs()
+    lines = caught.value.lines
+    said = lines[lines.index("lines for the job, once looked through (the same at every party):") + 1 :]
+    assert [line.split()[0] for line in said if line.startswith("[")] == ["[columns.texture]", "[columns.m5]"]
+    assert not any(line.startswith(("fill", "missing")) for line in said)
+    clinics.job.write_text(text + "\n".join(said) + "\n")
+    assert clinics.load_inputs().tables["clinic"].categories == ("texture",)

@@ -244,14 +244,19 @@ def _say_one(one: ColumnFinding) -> dict[str, str]:
     }
 
 
+_FILLS = ("fill", "missing")
+
+
 def _block(proposal: Proposal, specs: ColumnSpecs) -> list[str]:
     section = toml_key("columns", proposal.column)
     has_own = any(spec.name == proposal.column for spec in specs)
     comments = [*(["in place of this section of the job"] if has_own else []), *proposal.comments]
-    if not proposal.values:
+    # Trees take an empty cell as it is: jobs of them need no fill, and refuse some.
+    values = {key: value for key, value in proposal.values.items() if not (specs.for_trees and key in _FILLS)}
+    if not values:
         return [f"# {proposal.column}: {'; '.join(comments)}"]
     lines = [f"[{section}]" + (f"    # {'; '.join(comments)}" if comments else "")]
-    for key, value in proposal.values.items():
+    for key, value in values.items():
         if isinstance(value, bool):
             shown = "true"
         elif isinstance(value, tuple):

@@ -89,7 +89,7 @@ def load_csv(
         array([[61. , 80.5],
                [40. , 72. ]])
     """
-    dialect, columns, name = dialect or CsvDialect(), columns or ColumnSpecs(), name or str(path)
+    dialect, columns, name = dialect or CsvDialect(), ColumnSpecs() if columns is None else columns, name or str(path)
     options = NamedColumns(label, id, tuple(ignore), None if only is None else tuple(only), tuple(dates))
 
     def choose(names: Sequence[str]) -> ChosenColumns:

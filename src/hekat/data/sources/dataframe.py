@@ -171,7 +171,7 @@ def load_dataframe(
         ids=_ids({one: named[one] for one in chosen.ids}, name) if chosen.ids else None,
     )
     raw = read_date_texts(raw, chosen.dates, options.date_format)
-    return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
+    return encode_columns(raw, ColumnSpecs() if columns is None else columns, sparse=sparse, digest_rows=digest_rows)
 
 
 def dataframe_ids(frame: Any, id: str | Sequence[str] | None, name: str) -> Ids | None:

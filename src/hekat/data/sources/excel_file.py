@@ -64,7 +64,7 @@ def load_excel(
     options, name = options or NamedColumns(), name or str(path)
     with opened_excel(path, sheet) as (names, batches):
         raw = table_of_rows(names, batches, options.choose(path, names), options, name)
-    return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
+    return encode_columns(raw, ColumnSpecs() if columns is None else columns, sparse=sparse, digest_rows=digest_rows)
 
 
 def load_excel_ids(path: Path, *, id: str | Sequence[str], sheet: str | None = None, name: str | None = None) -> Ids:

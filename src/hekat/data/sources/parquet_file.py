@@ -87,7 +87,7 @@ def load_parquet(
         ids=reader.ids(chosen.ids, read, name) if chosen.ids else None,
     )
     raw = read_date_texts(raw, chosen.dates, date_format)
-    return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
+    return encode_columns(raw, ColumnSpecs() if columns is None else columns, sparse=sparse, digest_rows=digest_rows)
 
 
 def load_parquet_ids(path: Path, *, id: str | Sequence[str], name: str | None = None) -> Ids:

@@ -55,7 +55,11 @@ def load_python(
         >>> load_python("clinic_data:load", Path(), {"age": 61}).features
         array([[61.]])
     """
-    result, specs, options = _call(function, folder, arguments), columns or ColumnSpecs(), options or NamedColumns()
+    result, specs, options = (
+        _call(function, folder, arguments),
+        ColumnSpecs() if columns is None else columns,
+        options or NamedColumns(),
+    )
     name = name or function
     if is_dataframe(result):
         return load_dataframe(result, options, columns=specs, sparse=sparse, digest_rows=digest_rows, name=name)

@@ -117,7 +117,7 @@ def load_sql(
     options = options or NamedColumns()
     with opened_sql(source, name) as (names, batches):
         raw = table_of_rows(names, batches, options.choose(name, names), options, name)
-    return encode_columns(raw, columns or ColumnSpecs(), sparse=sparse, digest_rows=digest_rows)
+    return encode_columns(raw, ColumnSpecs() if columns is None else columns, sparse=sparse, digest_rows=digest_rows)
 
 
 def load_sql_ids(source: SqlSource, *, id: str | Sequence[str], name: str = "the database") -> Ids:
