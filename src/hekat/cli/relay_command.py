@@ -11,6 +11,7 @@ from hekat.cli.printable import printable
 from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.errors import PartyLostError
 from hekat.job.horizontal.job_file import Job
+from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import check_is_played, load_any_job, roles_of
 from hekat.launch.local import LocalRelay, RunTerms
@@ -33,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def serve(options: argparse.Namespace) -> int:
     check_is_played(read_head(options.job).protocol)
     job = load_any_job(options.job)
-    may_drop_out = job.settings.parties if isinstance(job, Job) and job.settings.bears_dropouts else ()
+    may_drop_out = job.settings.parties if isinstance(job, (Job, RowTreesJob)) and job.settings.bears_dropouts else ()
     console = Console(stderr=True, highlight=False)
     terms = RunTerms(new_run_id(), tuple(roles_of(job)))
 

@@ -8,8 +8,10 @@ from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
+from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.load_any_job import AnyJob
 from hekat.job.psi.job_file import IntersectionJob
+from hekat.job.trees.sections import task_of
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.job.vertical_trees.job_file import TreesJob
@@ -36,6 +38,8 @@ def terms_of(job: AnyJob) -> list[Term]:
     """What the job asks for, each with a name; its columns are those that every site's own table has."""
     if isinstance(job, Job):
         terms = [*_of_horizontal(job.settings), *_of_horizontal_job(job)]
+    elif isinstance(job, RowTreesJob):
+        terms = list(_of_row_trees(job))
     elif isinstance(job, VerticalJob):
         terms = [*_of_vertical(job.settings), *_of_vertical_job(job)]
     elif isinstance(job, TreesJob):
@@ -50,6 +54,8 @@ def terms_of(job: AnyJob) -> list[Term]:
 def _protocol_of(job: AnyJob) -> str:
     if isinstance(job, IntersectionJob):
         return "psi: which ids are common, nothing is trained"
+    if isinstance(job, RowTreesJob):
+        return "horizontal_trees: boosted trees, other rows, the same columns"
     if isinstance(job, VerticalJob):
         return "vertical_linear: other columns of the same people"
     if isinstance(job, TreesJob):
@@ -101,6 +107,29 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
 def _may_sum_gram(settings: HorizontalSettings) -> bool:
     """Whether tables of enough rows and few enough columns have their Gram matrix summed."""
     return settings.training.searches_line and settings.is_linear
+
+
+def _of_row_trees(job: RowTreesJob) -> Iterator[Term]:
+    settings, training = job.settings, job.settings.training
+    yield "parties", ", ".join(settings.parties)
+    yield "aggregator", settings.aggregator
+    yield from _of_sums(settings.sums)
+    yield (
+        "trains",
+        f"trees ({task_of(settings.classes)}), up to {training.max_iter:,} iterations of depth {training.max_depth}, "
+        f"{training.max_bins} bins",
+    )
+    yield "rows of a party", f"up to {settings.weight_max}"
+    yield (
+        "opened sums",
+        "rows by cell of each column; rows by class, or the sum of labels; of each node that is asked, rows and "
+        "gradients by column and bin; gradients by leaf; losses",
+    )
+    yield "least rows of a leaf", f"{training.min_samples_leaf:,}, of all parties; a bin can hold a single row"
+    if settings.held_out_fraction:
+        yield "held out", f"{settings.held_out_fraction:g} of every party's rows, whose losses and counts are summed"
+    if job.columns.specs:
+        yield "columns described", ", ".join(spec.name for spec in job.columns.specs)
 
 
 def _of_averaging(job: AveragingJob) -> Iterator[Term]:

@@ -9,16 +9,18 @@ from hekat.errors import JobError
 from hekat.job.approvals import check_approved
 from hekat.job.averaging.job_file import AveragingJob, load_averaging_job
 from hekat.job.horizontal.job_file import Job, load_job
+from hekat.job.horizontal_trees.job_file import RowTreesJob, load_row_trees_job
 from hekat.job.job_head import read_head
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
 
-AnyJob = Job | VerticalJob | TreesJob | IntersectionJob | AveragingJob
+AnyJob = Job | RowTreesJob | VerticalJob | TreesJob | IntersectionJob | AveragingJob
 
 _LOADERS: Mapping[str, Callable[[Path], AnyJob]] = {
     "horizontal": load_job,
+    "horizontal_trees": load_row_trees_job,
     "vertical_linear": load_vertical_job,
     "vertical_trees": load_trees_job,
     "psi": load_intersection_job,
@@ -38,7 +40,7 @@ def roles_of(job: AnyJob) -> tuple[str, ...]:
 
 def aggregator_of(job: AnyJob) -> str | None:
     """The role that adds updates; None where the job has none."""
-    return job.settings.aggregator if isinstance(job, (Job, AveragingJob)) else None
+    return job.settings.aggregator if isinstance(job, (Job, RowTreesJob, AveragingJob)) else None
 
 
 def approvers_of(job: AnyJob) -> tuple[str, ...]:

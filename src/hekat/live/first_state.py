@@ -6,6 +6,7 @@ from math import prod
 
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
+from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.load_any_job import AnyJob, roles_of
 from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.vertical_trees.job_file import TreesJob
@@ -26,6 +27,8 @@ def first_state(
         protocol, protection, central = "psi", job.settings.kind, None
     elif isinstance(job, Job):
         protocol, protection, central = "horizontal", job.settings.protection, job.settings.aggregator
+    elif isinstance(job, RowTreesJob):
+        protocol, protection, central = "horizontal_trees", job.settings.protection, job.settings.aggregator
     elif isinstance(job, AveragingJob):
         protocol, protection, central = "averaging", job.settings.protection, job.settings.aggregator
     elif isinstance(job, TreesJob):

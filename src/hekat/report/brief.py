@@ -35,6 +35,7 @@ _ROUTINE = (
     "parties took turns",
     "protection 'lattice' has had no review",
     "protection is NONE",
+    "every party learned counts of rows",
     "every party learned which of its rows",
     "every role ran in a process of its own",
     "roles took turns",

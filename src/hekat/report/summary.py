@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from hekat.errors import StateError
 from hekat.report import shape
 from hekat.report.horizontal.summary import check_horizontal_summary
+from hekat.report.horizontal_trees.summary import check_row_trees_summary
 from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.vertical_linear.summary import VERTICAL_SUMMARY
 from hekat.report.vertical_trees.summary import TREES_SUMMARY
@@ -22,6 +23,7 @@ Summary = dict[str, Any]
 
 _SHAPES: Mapping[str, shape.Check] = {
     "horizontal": check_horizontal_summary,
+    "horizontal_trees": check_row_trees_summary,
     "vertical_linear": VERTICAL_SUMMARY,
     "vertical_trees": TREES_SUMMARY,
     "psi": PSI_SUMMARY,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hekat.report.brief import Brief
 from hekat.report.horizontal.view import HORIZONTAL_VIEW
+from hekat.report.horizontal_trees.view import ROW_TREES_VIEW
 from hekat.report.psi.view import PSI_VIEW
 from hekat.report.summary import protocol_of
 from hekat.report.table import Table
@@ -15,6 +16,7 @@ from hekat.report.view import Facts, Finding, View
 
 _VIEWS: Mapping[str, View] = {
     "horizontal": HORIZONTAL_VIEW,
+    "horizontal_trees": ROW_TREES_VIEW,
     "vertical_linear": VERTICAL_VIEW,
     "vertical_trees": TREES_VIEW,
     "psi": PSI_VIEW,

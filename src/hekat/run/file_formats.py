@@ -5,6 +5,8 @@ from __future__ import annotations
 from hekat.job.job_head import JOB_FORMAT
 from hekat.job.site_file import SITE_FORMAT
 from hekat.run.horizontal.trained_model import MODEL_FORMAT
+from hekat.run.horizontal_trees.state_file import TREES_CHECKPOINT_FORMAT
+from hekat.run.horizontal_trees.trained_trees import TREE_MODEL_FORMAT
 from hekat.run.vertical_linear.part_file import PART_FORMAT
 from hekat.run.vertical_trees.part_file import TREES_FORMAT
 from hekat.state import CHECKPOINT_FORMAT
@@ -18,6 +20,8 @@ FORMATS = (
     MODEL_FORMAT,
     PART_FORMAT,
     TREES_FORMAT,
+    TREES_CHECKPOINT_FORMAT,
+    TREE_MODEL_FORMAT,
     RESULT_FORMAT,
     SUMMARY_FORMAT,
 )

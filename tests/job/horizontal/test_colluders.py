@@ -10,7 +10,7 @@ import pytest
 from hekat.job.agreed_terms import _opening_of
 from hekat.job.horizontal.colluders import colluders_borne
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
-from hekat.summary.horizontal.caveats import _who_opens
+from hekat.summary.horizontal.caveats_on_sums import who_opens
 
 SECURITY = (Path(__file__).parents[3] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
 
@@ -46,7 +46,7 @@ def test_terms_and_notes_say_what_the_table_says(party_count: int) -> None:
     said = f"the aggregator together with up to {parties} {'party' if parties == 1 else 'parties'}"
     said += "" if members == parties else f", up to {members} of them members"
     assert _opening_of(settings.sums).endswith(said)
-    assert _who_opens(settings).endswith(said)
+    assert who_opens(settings).endswith(said)
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_a_sample_bears_what_the_row_of_its_size_says(party_count: int, particip
     assert colluders_borne(settings.sums)[0] == expected == documented()[settings.sample_size][0]
     ending = f"up to {expected} {'party' if expected == 1 else 'parties'}"
     assert _opening_of(settings.sums).endswith(ending)
-    assert _who_opens(settings).endswith(ending)
+    assert who_opens(settings).endswith(ending)

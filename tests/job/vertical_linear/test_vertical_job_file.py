@@ -237,7 +237,7 @@ def test_a_job_of_another_protocol_is_told_apart(firms) -> None:
         load_job(path)
     with pytest.raises(JobError, match="this is a job of protocol 'psi'"):
         load_vertical_job(firms.write_job(protocol='"psi"'))
-    with pytest.raises(JobError, match="expected 'horizontal' or 'vertical_linear' or 'vertical_trees' or 'psi'"):
+    with pytest.raises(JobError, match="expected 'horizontal' or 'horizontal_trees' or 'vertical_"):
         load_vertical_job(firms.write_job(protocol='"vertical"'))
 
 

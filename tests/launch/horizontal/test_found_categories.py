@@ -353,7 +353,7 @@ def test_a_role_that_stops_over_its_test_data_tells_no_category(tmp_path: Path) 
     rows = (apart.place / "north.csv").read_text()
     (apart.place / "north.csv").write_text(rows.replace("of one row 0", "nurse"))
     inputs = load_inputs(apart.folder_of("north") / "job.toml", role="north")
-    context = RoleContext(inputs.job, inputs.job.settings, "north", session=None)  # type: ignore[arg-type]  # not played
+    context = RoleContext(job=inputs.job, settings=inputs.job.settings, role="north", session=None)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="the test data: vocabulary mismatch in column 'job'") as caught:
         SettledInputs(inputs).settle(context, {"job": LISTED})
     assert not any(text in str(caught.value) for text in (*LISTED[1:], "seen in no training"))

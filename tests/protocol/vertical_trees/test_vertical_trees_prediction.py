@@ -26,7 +26,7 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_run import TreesRun
 from hekat.protocol.vertical_trees.prediction import predict_scores as module
-from hekat.protocol.vertical_trees.prediction.answers import answers_of
+from hekat.model.trees.answers import answers_of
 from hekat.protocol.vertical_trees.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 

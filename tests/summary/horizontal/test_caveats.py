@@ -9,7 +9,7 @@ import pytest
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.cost.packing import packing_in_chunks
 from hekat.scheme.lattice import SETS
-from hekat.summary.horizontal.caveats import _who_opens
+from hekat.summary.horizontal.caveats_on_sums import who_opens
 from hekat.summary.horizontal.described_settings import CLAIM, describe_settings, security_of
 
 
@@ -34,7 +34,7 @@ def settings_of(party_count: int, **changes) -> HorizontalSettings:
 )
 def test_who_opens_in_a_committee(party_count, opened, least, spare, against) -> None:
     drawn = "" if party_count <= 7 else f" of {party_count} parties"
-    assert _who_opens(settings_of(party_count)) == (
+    assert who_opens(settings_of(party_count)) == (
         f"no key opens an update: {opened} committee members{drawn} open each sum, of at least {least} parties; "
         f"{spare} of them may be lost. This holds against the aggregator {against}"
     )

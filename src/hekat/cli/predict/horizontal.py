@@ -17,8 +17,10 @@ from hekat.data.profile.table_profile import profile_csv
 from hekat.errors import InputError, StateError
 from hekat.job.data_source import DataSource
 from hekat.job.site_file import Site, load_site
-from hekat.run.horizontal.predict import find_named_source, predict, rebuild_model
-from hekat.run.horizontal.trained_model import MODEL_FILE, TrainedModel, load_trained_model
+from hekat.run.horizontal.predict import find_named_source, predict, predict_with_trees, rebuild_model
+from hekat.run.horizontal.trained_model import MODEL_FILE, TrainedModel
+from hekat.run.horizontal_trees.trained_trees import TrainedTrees
+from hekat.run.load_any_model import load_any_model
 from hekat.run.predictions import Predictions
 from hekat.state import cure_of_parent
 
@@ -42,12 +44,16 @@ _WITH_DATA = (
 def predict_horizontal(options: argparse.Namespace) -> int:
     """Predict for the rows of a file, or of a source of the site file, with a model.npz."""
     _check_options(options)
-    trained = load_trained_model(options.model)
+    trained = load_any_model(options.model)
     site = None if options.site is None else load_site(options.site)
     source, folder = _find_rows(options, trained, site)
-    model = rebuild_model(trained, site, options.party)
+    model = None if isinstance(trained, TrainedTrees) else rebuild_model(trained, site, options.party)
     try:
-        predictions = predict(trained, model, source, folder)
+        if isinstance(trained, TrainedTrees):
+            predictions = predict_with_trees(trained, source, folder)
+        else:
+            assert model is not None  # made above
+            predictions = predict(trained, model, source, folder)
     except InputError as error:
         if options.data is not None and "site file" in error.cure:
             error.add_note(_WITH_DATA)
@@ -85,7 +91,9 @@ def _check_options(options: argparse.Namespace) -> None:
         check_is_free(options.out, force=options.force)
 
 
-def _find_rows(options: argparse.Namespace, trained: TrainedModel, site: Site | None) -> tuple[DataSource, Path]:
+def _find_rows(
+    options: argparse.Namespace, trained: TrainedModel | TrainedTrees, site: Site | None
+) -> tuple[DataSource, Path]:
     """The rows' source, and the folder that its paths are relative to."""
     if options.data is None and site is not None:
         return find_named_source(site, options.party, options.source), site.folder
@@ -122,7 +130,9 @@ def _dialect_options(options: argparse.Namespace, path: Path) -> dict[str, str]:
     return {"separator": dialect.separator, "decimal": dialect.decimal, "encoding": dialect.encoding}
 
 
-def _show(options: argparse.Namespace, trained: TrainedModel, rows: DataSource, predictions: Predictions) -> None:
+def _show(
+    options: argparse.Namespace, trained: TrainedModel | TrainedTrees, rows: DataSource, predictions: Predictions
+) -> None:
     summary: dict[str, Any] = {
         "model": trained.name,
         "rows": len(predictions),

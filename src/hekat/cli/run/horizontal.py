@@ -33,7 +33,7 @@ def run_horizontal(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it and estimate what a round costs."""
     refuse_options(options, "horizontal", "start_from")
     dropouts = gather_dropouts(options.lose)
-    link = _link_of(options)
+    link = link_of(options)
     inputs = load_inputs(
         options.job,
         options.site,
@@ -74,7 +74,7 @@ def has_checkpoint(folder: Path) -> bool:
     return (folder / CHECKPOINT_FILE).exists()
 
 
-def _link_of(options: argparse.Namespace) -> NetworkLink | None:
+def link_of(options: argparse.Namespace) -> NetworkLink | None:
     """The network that --bandwidth and --latency describe. Raises InputError for options that do not go together."""
     clashes = ("resume", options.resume), ("lose", options.lose)
     given = [f"--{name}" for name, value in clashes if value]

@@ -74,7 +74,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         table = encode_columns(raw, with_vocabulary(specs, offers), sparse=sparse, digest_rows=digest_rows)
         used = tuple(name for name in raw.columns if (spec := specs.find(name)) is None or not spec.ignore)
         return replace(table, open_categories=OpenCategories(raw, used, offers, table.notes))
-    encoded = _Encoded(raw.row_count, specs.for_training, specs.for_trees)
+    encoded = _Encoded(raw.row_count, specs.for_training, specs.for_trees, specs.keeps_gaps)
     for name, column in raw.columns.items():
         _encode(encoded, raw, name, column, specs)
     if encoded.findings:
@@ -101,7 +101,7 @@ def encode_columns(raw: RawTable, specs: ColumnSpecs, *, sparse: bool, digest_ro
         tuple(encoded.settled),
         indicators=tuple(encoded.indicators),
         categories=tuple(encoded.numbered),
-        keeps_gaps=specs.for_trees,
+        keeps_gaps=specs.keeps_gaps,
     )
 
 
@@ -134,7 +134,7 @@ def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows:
         raw = RawTable(table.name, columns, len(table), table.labels, table.ids)
         encoded = encode_columns(raw, specs, sparse=sparse, digest_rows=digest_rows)
         return replace(encoded, notes=(*table.notes, *encoded.notes))
-    if not is_dense(features) and specs.for_trees:
+    if not is_dense(features) and specs.keeps_gaps:
         raise InputError(
             f"{table.name} is sparse, and trees are trained on dense rows",
             expected="rows of single columns (csv, parquet, npz, npy)",
@@ -157,6 +157,7 @@ class _Encoded:
     row_count: int
     for_training: bool
     for_trees: bool
+    keeps_gaps: bool
     names: list[str] = field(default_factory=list)
     numbers: list[tuple[int, FloatArray]] = field(default_factory=list)
     categories: list[tuple[int, int, IntArray]] = field(default_factory=list)
@@ -243,7 +244,7 @@ def _encode_numbers(encoded: _Encoded, raw: RawTable, name: str, column: FloatAr
     is_empty = np.isnan(column)
     empty = np.flatnonzero(is_empty)
     fill = None if spec is None else spec.fill
-    if empty.size and fill is None and not encoded.for_trees:
+    if empty.size and fill is None and not encoded.keeps_gaps:
         encoded.findings.append(ColumnFinding(raw.name, name, raw.row_count, empty.size, raw.place(int(empty[0]))))
         return
     if fill is None:
@@ -322,11 +323,12 @@ def _encode_categories(encoded: _Encoded, raw: RawTable, column: TextColumn, spe
     bucket = dict(zip(column.texts, of_text, strict=True))
     strangers = {text: count for text, count in texts_in_use(column).items() if bucket[text] == _REFUSED}
     empty = np.flatnonzero(column.codes < 0)
-    if strangers or (empty.size and fill is None and not encoded.for_trees):
+    if strangers or (empty.size and fill is None and not encoded.keeps_gaps):
         encoded.findings.append(_finding(raw, spec.name, column, strangers, spec.categories))
         return
     # The last entry is what code -1, an empty cell, finds: -1 where all parties together fill it.
-    codes = np.array([*of_text, buckets.get(str(fill), _TO_FILL)], dtype=np.int64)[column.codes]
+    of_empty = _ALL_ZERO if fill is None and encoded.keeps_gaps else _TO_FILL
+    codes = np.array([*of_text, buckets.get(str(fill), of_empty)], dtype=np.int64)[column.codes]
     filled = len(spec.buckets) - (spec.missing == "category")
     if spec.joint_fill and not encoded.for_trees:
         encoded.open_fills.append(OpenFill(spec.feature_names[:filled], spec.joint_fill))

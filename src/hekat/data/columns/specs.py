@@ -236,8 +236,10 @@ class ColumnSpecs:
         everywhere: Whether every table must have all of them: not where parties hold different columns.
         for_training: Whether tables are trained on; in others `unknown` says what a text becomes that is no category.
         found_together: Whether parties with the same columns find the categories of columns together.
-        for_trees: Whether a column of categories becomes one column of their numbers, from 0 on in their order, and an
-            empty cell without a fill stays empty: trees take both as they are.
+        keeps_gaps: Whether an empty cell without a fill stays empty, which trees take as it is; of categories, none of
+            its columns is 1 then.
+        for_trees: Whether a column of categories becomes one column of their numbers, from 0 on in their order, and
+            empty cells stay so.
 
     Raises:
         InputError: A column is described twice.
@@ -254,12 +256,15 @@ class ColumnSpecs:
     for_training: bool = True
     found_together: bool = False
     for_trees: bool = False
+    keeps_gaps: bool = False
     _resolved: dict[tuple[str, bool], ColumnSpec | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _sources: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.for_trees:
+            object.__setattr__(self, "keeps_gaps", True)
         if len(self._by_name) != len(self.specs):
             raise InputError("a column is described twice", expected="each column once", got="one that repeats")
 
@@ -368,11 +373,12 @@ class ColumnSpecs:
         return {spec.name: _plain(spec) for spec in self.specs}
 
     @classmethod
-    def from_json(cls, described: object) -> ColumnSpecs:
+    def from_json(cls, described: object, *, keeps_gaps: bool = False) -> ColumnSpecs:
         """The specs that `to_json` wrote.
 
         Args:
             described: Plain values of JSON.
+            keeps_gaps: As the specs have it, of which `to_json` tells nothing.
 
         Returns:
             The specs.
@@ -391,7 +397,7 @@ class ColumnSpecs:
                     got="something else",
                     cure="write the file again with this release of Hekat",
                 )
-        return cls(tuple(ColumnSpec(name, **values) for name, values in described.items()))
+        return cls(tuple(ColumnSpec(name, **values) for name, values in described.items()), keeps_gaps=keeps_gaps)
 
 
 def fits(pattern: str, name: str) -> bool:

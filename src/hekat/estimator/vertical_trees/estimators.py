@@ -32,6 +32,7 @@ from hekat.estimator.party_tables import as_table, labels_for, read_parties
 from hekat.estimator.played_roles import play_roles
 from hekat.estimator.vertical_trees.parameters import TreesParameters
 from hekat.ledger import AuditReport, RecordedChannel
+from hekat.model.trees.answers import answers_of
 from hekat.progress_line import ProgressLine
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
@@ -39,7 +40,6 @@ from hekat.protocol.vertical.matching import Matching
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_roles import match_and_predict, match_and_train
 from hekat.protocol.vertical_trees.party_run import TreeRecord, TreesRun
-from hekat.protocol.vertical_trees.prediction.answers import answers_of
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.timing_labels import PARTS

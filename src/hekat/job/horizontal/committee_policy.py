@@ -8,13 +8,14 @@ from hekat.channel import PartyPublicKey
 from hekat.errors import PolicyError
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
+from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
 from hekat.job.policy.site_lines import SitePolicy, is_key_line
 from hekat.protocol.secure_sum.masked.opening.committee import member_count_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import SumSettings
 
-SummedJob = Job | AveragingJob
+SummedJob = Job | RowTreesJob | AveragingJob
 MEMBERS_LINE = "policy.committee_members"
 
 
@@ -66,12 +67,12 @@ def fewest_updates(job: SummedJob) -> int:
     if settings.protection == "none":
         return 1
     if settings.protection == "paillier":
-        return settings.sample_size
-    return least_parties(_sums_of(job), settings.sample_size)
+        return _sums_of(job).sample_size
+    return least_parties(_sums_of(job), _sums_of(job).sample_size)
 
 
 def _sums_of(job: SummedJob) -> SumSettings:
-    return job.settings.sums if isinstance(job, Job) else job.settings
+    return job.settings if isinstance(job, AveragingJob) else job.settings.sums
 
 
 def check_min_parties(policy: SitePolicy, job: SummedJob) -> None:

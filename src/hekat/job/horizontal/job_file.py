@@ -12,17 +12,17 @@ from hekat.errors import JobError
 from hekat.job.horizontal.default_algorithm import default_algorithm, default_rounds, default_value_bits
 from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
+from hekat.job.horizontal.protection_section import read_protection
 from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
-from hekat.protocol.secure_sum.settings import PROTECTIONS, CodecSettings
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.toml_text import toml_key
 
 PROTOCOL = "horizontal"
 MOST_FOUND_COLUMNS = 100
-_KEYS_OF_PROTECTIONS = {"key_bits": "paillier", "opening": "lattice", "authority": "lattice", "check_sum": "lattice"}
 
 
 @dataclass(frozen=True)
@@ -139,14 +139,7 @@ def _check_found_by_name(columns: ColumnSpecs) -> None:
 
 
 def _read_settings(top: Section, version: int) -> HorizontalSettings:
-    protection = top.take_section("protection")
-    kind = protection.take("kind", str, "lattice")
-    _check_belongs(protection, kind)
-    opening = protection.take("opening", str, "committee")
-    authority = protection.take_optional("authority", str)
-    key_bits = protection.take("key_bits", int, 3072)
-    check_sum = protection.take("check_sum", bool, False)
-    protection.finish()
+    protection = read_protection(top.take_section("protection"))
     model = _read_model(top.take_section("model"))
     training, codec = top.take_section("training"), top.take_section("codec")
     algorithm = training.take("algorithm", str, default_algorithm(version, model, training, codec))
@@ -156,36 +149,16 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         classes=top.take_optional_texts("classes"),
         weight_max=top.take("weight_max", int),
         allow_two_parties=top.take("allow_two_parties", bool, False),
-        protection=kind,  # type: ignore[arg-type]  # checked by HorizontalSettings
-        opening=opening,  # type: ignore[arg-type]  # checked by HorizontalSettings
-        authority=authority,
-        key_bits=key_bits,
-        check_sum=check_sum,
+        protection=protection.kind,
+        opening=protection.opening,
+        authority=protection.authority,
+        key_bits=protection.key_bits,
+        check_sum=protection.check_sum,
         model=model,
         codec=read_codec(codec, default_value_bits(algorithm)),
         training=_read_training(training, version, algorithm, model.name),
         validation=_read_validation(top.take_section("validation")),
     )
-
-
-def _check_belongs(protection: Section, kind: str) -> None:
-    """Raise JobError for a key that is another protection's, or for a kind that is none."""
-    if kind not in PROTECTIONS:
-        raise JobError(
-            "protection.kind is no protection",
-            expected=" or ".join(repr(known) for known in PROTECTIONS),
-            got=repr(kind),
-            cure="choose one of them",
-        )
-    for key in protection.remaining():
-        owner = _KEYS_OF_PROTECTIONS.get(key, kind)
-        if owner != kind:
-            raise JobError(
-                f"protection.{key} belongs to another protection",
-                expected=f"protection.kind = {owner!r}",
-                got=f"protection.kind = {kind!r}",
-                cure=f"remove protection.{key}, or say kind = {owner!r}",
-            )
 
 
 def _read_model(section: Section) -> ModelSettings:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.job.horizontal.committee_policy import checks_of_committee
 from hekat.job.horizontal.job_file import PROTOCOL, Job
-from hekat.job.policy.column_checks import checks_of_columns
+from hekat.job.horizontal.rows_checks import on_holdings, on_protection, on_row_tables
 from hekat.job.policy.job_limits import (
     check_category_rows,
     check_model,
@@ -17,20 +17,14 @@ from hekat.job.policy.job_limits import (
     say_names,
 )
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
-from hekat.job.policy.shared_checks import (
-    check_exactness_check,
-    check_holds_nothing,
-    check_opening,
-    check_protections,
-    on_job,
-    on_key_sizes,
-    on_parties,
-)
+from hekat.job.policy.shared_checks import check_exactness_check, on_job
 from hekat.job.site_file import Site
 
 _CURE_OF_ROUNDS = (
     "lower training.rounds in the job, or train less often (validation.folds, compare.bits, compare.plain)"
 )
+
+_CURE_OF_BINS = "lower validation.bins in the job or set validation.auc = false"
 
 
 def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None) -> None:
@@ -43,7 +37,7 @@ def check_site_allows(site: Site, job: Job, here: Collection[str] | None = None)
 
 def horizontal_checks(site: Site, job: Job, here: Collection[str] | None = None) -> list[PolicyCheck]:
     """Every line that the job is held against; `here` as in `check_site_allows`."""
-    return [*_on_protocol(site, job), *_on_sums(site, job), *_on_holdings(site, job), *_on_tables(site, job, here)]
+    return [*_on_protocol(site, job), *_on_sums(site, job), *on_holdings(site, job), *on_row_tables(site, job, here)]
 
 
 def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
@@ -77,7 +71,7 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
             "policy.max_validation_bins",
             f"{settings.validation.bins} bins" if counts else APPLIES_NOT,
             str(policy.max_validation_bins),
-            lambda: check_validation_bins(policy, settings.validation.bins if counts else 0),
+            lambda: check_validation_bins(policy, settings.validation.bins if counts else 0, _CURE_OF_BINS),
         ),
         PolicyCheck(
             "policy.min_category_rows",
@@ -89,50 +83,11 @@ def _on_protocol(site: Site, job: Job) -> list[PolicyCheck]:
 
 
 def _on_sums(site: Site, job: Job) -> list[PolicyCheck]:
-    settings, policy = job.settings, site.policy
-    is_lattice, is_paillier = settings.protection == "lattice", settings.protection == "paillier"
-    return [
-        PolicyCheck(
-            "policy.protections",
-            settings.protection + (", and none for a comparison" if job.compare_plain else ""),
-            say_names(policy.protections, "none at all"),
-            lambda: check_protections(policy, settings.protection, compares_plain=job.compare_plain),
-        ),
-        PolicyCheck(
-            "policy.openings",
-            settings.opening if is_lattice else APPLIES_NOT,
-            say_names(policy.openings, "none at all"),
-            lambda: check_opening(policy, settings.opening) if is_lattice else None,
-        ),
-        on_key_sizes(policy, {"protection.key_bits": settings.key_bits} if is_paillier else {}),
-        PolicyCheck(
-            "policy.exactness_check",
-            "yes" if job.check_exactness else "no",
-            "yes" if policy.exactness_check else "no",
-            lambda: check_exactness_check(policy) if job.check_exactness else None,
-        ),
-        *checks_of_committee(policy, job),
-    ]
-
-
-def _on_holdings(site: Site, job: Job) -> list[PolicyCheck]:
-    """A role that only adds or opens is given nothing else, here or where all roles are played."""
-    roles = {job.settings.aggregator: "aggregator"}
-    if job.settings.authority is not None:
-        roles[job.settings.authority] = "key authority"
-
-    def check_of(name: str, role: str) -> PolicyCheck:
-        return PolicyCheck(
-            f"[party] of the {role}",
-            f"{name} as {role}",
-            "no rows and no Paillier key",
-            lambda: check_holds_nothing(site, name, role),
-        )
-
-    return [check_of(name, role) for name, role in roles.items()]
-
-
-def _on_tables(site: Site, job: Job, here: Collection[str] | None) -> list[PolicyCheck]:
-    parties = [party for party in job.settings.parties if here is None or party in here]
-    checks = [on_parties(site, parties), *checks_of_columns(site, parties, job.data)]
-    return checks + (checks_of_columns(site, [None], job.test_data) if job.test_data and parties else [])
+    policy = site.policy
+    check = PolicyCheck(
+        "policy.exactness_check",
+        "yes" if job.check_exactness else "no",
+        "yes" if policy.exactness_check else "no",
+        lambda: check_exactness_check(policy) if job.check_exactness else None,
+    )
+    return [*on_protection(policy, job, compares_plain=job.compare_plain), check, *checks_of_committee(policy, job)]

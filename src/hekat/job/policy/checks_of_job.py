@@ -6,6 +6,8 @@ from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.averaging.site_check import averaging_checks
 from hekat.job.horizontal.job_file import Job
 from hekat.job.horizontal.site_check import horizontal_checks
+from hekat.job.horizontal_trees.job_file import RowTreesJob
+from hekat.job.horizontal_trees.site_check import row_trees_checks
 from hekat.job.load_any_job import AnyJob, approvers_of, check_approved_by, needs_approval
 from hekat.job.policy.enforce import AskingJob, enforce
 from hekat.job.policy.policy_check import PolicyCheck
@@ -36,6 +38,8 @@ def checks_of_job(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[Policy
 def _of_protocol(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[PolicyCheck]:
     if isinstance(job, Job):
         return horizontal_checks(site, job, here)
+    if isinstance(job, RowTreesJob):
+        return row_trees_checks(site, job, here)
     if isinstance(job, IntersectionJob):
         return intersection_checks(site, job, here)
     if isinstance(job, AveragingJob):

@@ -52,15 +52,17 @@ def check_value_bits(policy: SitePolicy, bits: Sequence[int], keys: str) -> None
         )
 
 
-def check_validation_bins(policy: SitePolicy, bins: int) -> None:
-    """Raise PolicyError where scores of held-out rows would be counted more finely than the site allows."""
+def check_validation_bins(policy: SitePolicy, bins: int, cure: str) -> None:
+    """Raise PolicyError where scores of held-out rows would be counted more finely than the site allows.
+
+    `cure` says how the job asks for less.
+    """
     if bins > policy.max_validation_bins:
         raise PolicyError(
             "the site does not allow scores of held-out rows to be counted in so many bins",
             expected=f"up to policy.max_validation_bins = {policy.max_validation_bins}",
             got=f"{bins} bins",
-            cure="lower validation.bins in the job or set validation.auc = false, or let the site's owner raise "
-            "policy.max_validation_bins",
+            cure=f"{cure}, or let the site's owner raise policy.max_validation_bins",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from hekat.errors import JobError, PolicyError
-from hekat.job.policy.job_limits import check_is_listed, check_protocol, say_names
+from hekat.job.policy.job_limits import check_is_listed, check_model, check_protocol, check_rounds, say_names
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
@@ -102,6 +102,26 @@ def on_job(site: Site, protocol: str, digest: bytes) -> list[PolicyCheck]:
             lambda: check_is_listed(policy, digest),
         ),
     ]
+
+
+def on_model(policy: SitePolicy, model: str) -> PolicyCheck:
+    """The line of models that may be trained."""
+    return PolicyCheck(
+        "policy.models",
+        model,
+        "any" if policy.models is None else say_names(policy.models, "none"),
+        lambda: check_model(policy, model),
+    )
+
+
+def on_rounds(policy: SitePolicy, count: int, key: str, what: str) -> PolicyCheck:
+    """The line of rounds; `key` of the job says how many there are, and `what` they are called."""
+    return PolicyCheck(
+        "policy.max_rounds",
+        f"{count:,} {what}",
+        "no limit" if policy.max_rounds is None else str(policy.max_rounds),
+        lambda: check_rounds(policy, count, f"lower {key} in the job", what),
+    )
 
 
 def on_key_sizes(policy: SitePolicy, sizes: Mapping[str, int]) -> PolicyCheck:

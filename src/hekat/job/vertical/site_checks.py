@@ -7,7 +7,6 @@ from typing import Final
 
 from hekat.errors import PolicyError
 from hekat.job.policy.column_checks import checks_of_columns
-from hekat.job.policy.job_limits import check_model, check_rounds, say_names
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.policy.shared_checks import on_parties
 from hekat.job.policy.site_lines import SitePolicy
@@ -16,26 +15,6 @@ from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.protocol.vertical.prediction_limit import check_prediction_limit
 
 MAX_PREDICTIONS_KEY: Final = "policy.max_predictions"
-
-
-def on_model(policy: SitePolicy, model: str) -> PolicyCheck:
-    """The line of models that may be trained."""
-    return PolicyCheck(
-        "policy.models",
-        model,
-        "any" if policy.models is None else say_names(policy.models, "none"),
-        lambda: check_model(policy, model),
-    )
-
-
-def on_rounds(policy: SitePolicy, count: int, key: str, what: str) -> PolicyCheck:
-    """The line of rounds; `key` of the job says how many there are, and `what` they are called."""
-    return PolicyCheck(
-        "policy.max_rounds",
-        f"{count:,} {what}",
-        "no limit" if policy.max_rounds is None else str(policy.max_rounds),
-        lambda: check_rounds(policy, count, f"lower {key} in the job", what),
-    )
 
 
 def on_joined_rows(job: ColumnsJob, policy: SitePolicy) -> PolicyCheck:

@@ -13,14 +13,14 @@ from hekat.job.policy.shared_checks import (
     check_protections,
     on_job,
     on_key_sizes,
+    on_model,
+    on_rounds,
 )
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
 from hekat.job.vertical.site_checks import (
     intersection_key_size,
     on_joined_rows,
-    on_model,
-    on_rounds,
     on_tables,
     yes_or_no,
 )

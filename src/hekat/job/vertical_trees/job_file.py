@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from hekat.data import ColumnSpecs
 from hekat.errors import JobError
-from hekat.job.job_head import read_columns, read_head_of, read_timeout
+from hekat.job.job_head import read_head_of, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
+from hekat.job.trees.sections import read_training, read_tree_columns, refuse_sparse, task_of
 from hekat.job.vertical.columns_job import (
     ColumnsJob,
     check_measured,
@@ -18,14 +18,11 @@ from hekat.job.vertical.columns_job import (
     read_hold_out,
     read_intersection,
 )
-from hekat.model.trees import TreeTraining
 from hekat.protocol.role_names import check_role_name
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 
 PROTOCOL: Final = "vertical_trees"
-MODEL: Final = "trees"
-"""What `policy.models` of a site calls such a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +52,11 @@ def load_trees_job(path: Path) -> TreesJob:
         test_data=test_data,
         timeout_s=read_timeout(top, len(settings.everyone)),
         compare_centralised=read_flag(top.take_section("compare"), "centralised"),
-        columns=_read_columns(top.take_section("columns")),
+        columns=replace(read_tree_columns(top.take_section("columns")), for_trees=True),
         hold_out=read_hold_out(top.take_section("validation")),
         party_keys=read_party_keys(top.take_section(SECTION), settings.everyone),
     )
-    _refuse_sparse(top)
+    refuse_sparse(top, "a host's bins take one byte for each row and column")
     top.finish()
     check_measured(job, settings.guest, job.prediction.receivers)
     return job
@@ -70,7 +67,7 @@ def _read_settings(top: Section) -> VerticalTreesSettings:
     model = top.take_section("model")
     task = model.take("task", str, task_of(classes))
     model.finish()
-    training = _read_training(top.take_section("training"))
+    training = read_training(top.take_section("training"))
     protection, bin_leak = top.take_section("protection"), top.take_section("bin_leak")
     default = VerticalTreesSettings
     kind = protection.take("kind", str, default.protection)
@@ -93,13 +90,6 @@ def _read_settings(top: Section) -> VerticalTreesSettings:
     return settings
 
 
-def task_of(classes: tuple[str, ...] | None) -> str:
-    """The task of a job that names none: what its classes make it."""
-    if classes is None:
-        return "regression"
-    return "binary" if len(classes) == 2 else "multiclass"
-
-
 def _check_key_bits_belong(protection: Section, kind: str) -> None:
     """Raise JobError for a key size where no Paillier key is made."""
     if kind != "paillier" and "key_bits" in protection.remaining():
@@ -111,51 +101,7 @@ def _check_key_bits_belong(protection: Section, kind: str) -> None:
         )
 
 
-def _read_training(section: Section) -> TreeTraining:
-    default = TreeTraining()
-    said: dict[str, Any] = {}
-    for one in fields(TreeTraining):
-        usual = getattr(default, one.name)
-        said[one.name] = (
-            section.take_optional(one.name, int) if usual is None else section.take(one.name, type(usual), usual)
-        )
-    section.finish()
-    return TreeTraining(**said)
-
-
 def _read_prediction(section: Section, settings: VerticalTreesSettings) -> TreePredictionSettings:
     receivers = section.take_optional_texts("receivers")
     section.finish()
     return TreePredictionSettings(settings.guest, settings.hosts, (settings.guest,) if receivers is None else receivers)
-
-
-def _read_columns(section: Section) -> ColumnSpecs:
-    """The job's description of columns, for trees. Raises JobError for what trees have no use for."""
-    specs = read_columns(section)
-    for spec in specs:
-        if "most_frequent" in (spec.fill, spec.unknown):
-            raise JobError(
-                f"columns.{spec.name} says 'most_frequent', and trees need no such fill",
-                expected="no such line: trees learn where an empty cell, or a text that is no category, goes",
-                got="'most_frequent'",
-                cure=f'leave it out of [columns.{spec.name}]; unknown = "ignore" takes new texts as empty cells',
-            )
-        if spec.missing == "indicator":
-            raise JobError(
-                f"columns.{spec.name}.missing refused",
-                expected="no such line: an empty cell has a bin of its own",
-                got="'indicator'",
-                cure=f"leave it out of [columns.{spec.name}], and fill as well",
-            )
-    return replace(specs, for_trees=True)
-
-
-def _refuse_sparse(top: Section) -> None:
-    """Raise JobError where rows are to be held sparse."""
-    if top.take("sparse", bool, False):
-        raise JobError(
-            "trees are trained on dense rows",
-            expected="sparse = false, or no such line",
-            got="sparse = true",
-            cure="leave it out; a host's bins take one byte for each row and column",
-        )

@@ -7,17 +7,16 @@ from collections.abc import Collection
 from hekat.errors import PolicyError
 from hekat.job.policy.job_limits import say_names
 from hekat.job.policy.policy_check import PolicyCheck, refusals_of, refuse_first
-from hekat.job.policy.shared_checks import check_protections, on_job, on_key_sizes
+from hekat.job.policy.shared_checks import check_protections, on_job, on_key_sizes, on_model, on_rounds
 from hekat.job.site_file import Site
+from hekat.job.trees.sections import MODEL
 from hekat.job.vertical.site_checks import (
     intersection_key_size,
     on_joined_rows,
-    on_model,
-    on_rounds,
     on_tables,
     yes_or_no,
 )
-from hekat.job.vertical_trees.job_file import MODEL, PROTOCOL, TreesJob
+from hekat.job.vertical_trees.job_file import PROTOCOL, TreesJob
 from hekat.protocol.vertical_trees.settings import PROTECTIONS
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hekat.errors import PartyLostError, PartyStoppedError
-from hekat.protocol.horizontal.stop_origin import trace_to_origin
+from hekat.errors import PartyLostError
+from hekat.launch.horizontal.play_roles import play_rows_roles
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
-from hekat.protocol.in_process import play_in_process
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
 from hekat.run.horizontal.rounds import say_checkpoint
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
@@ -82,46 +80,23 @@ def play_all(
     """Play every role of `contexts` to the end; the run, and the state that training ended with.
 
     The contexts have `observer` too. `key_seconds` is what the leader's key took before, which belongs to the run.
-    Raises PartyStoppedError naming the party and step where a role failed, with what was saved.
+    Raises as `play_rows_roles`.
     """
     first = next(iter(contexts.values()))
     settings, job = first.settings, first.job
     roles = {name: HorizontalRole(context) for name, context in contexts.items()}
-    dropouts: list[PartyLostError] = []
-
-    def note_dropout(error: PartyLostError) -> None:
-        dropouts.append(error)
-        on_dropout(error)
-
-    start = time.perf_counter()
-    try:
-        states = play_in_process(
-            {name: role.play for name, role in roles.items()},
-            timeout_s=job.timeout_s,
-            may_drop_out=settings.parties if settings.bears_dropouts else (),
-            on_dropout=note_dropout,
-        )
-    except PartyStoppedError as error:
-        stop = trace_to_origin(error, dropouts, settings.aggregator)
-        # One party saves for all, so another party's stop finds its checkpoint.
-        raise (stop if stop.saved else stop.with_saved(observer.saved)) from stop.__cause__
-    seconds = key_seconds + time.perf_counter() - start
-    state = next((found for party in settings.parties if (found := states.get(party)) is not None), None)
-    if state is None:
-        # The aggregator was through, and no party got to the end.
-        last = dropouts[-1]
-        raise PartyStoppedError(last.what, party=last.party, step=last.step, saved=observer.saved) from last.__cause__
+    played = play_rows_roles(roles, job, settings, lambda: observer.saved, on_dropout)
     check = first.exactness_check
     run = FinishedRun(
         settings,
         {name: role.result for name, role in roles.items()},
-        seconds,
-        dropouts_of(dropouts),
+        key_seconds + played.seconds,
+        dropouts_of(played.dropouts),
         None if check is None else tuple(check.checks),
         None if first.resume_from is None else first.resume_from.rounds_done,
         releases,
     )
-    return run, state
+    return run, played.state
 
 
 def dropouts_of(errors: Iterable[PartyLostError]) -> tuple[Dropout, ...]:

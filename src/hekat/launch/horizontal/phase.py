@@ -11,6 +11,7 @@ from hekat.channel import PartyKey
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL
+from hekat.job.horizontal.rows_job import RowsSettings
 from hekat.launch.horizontal.in_process import MetricsOnce, SharedObserver, play_all
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
@@ -116,7 +117,7 @@ class Phase:
         self.progress.advance(self.name, describe_round(record))
 
 
-def make_leader_key(settings: HorizontalSettings, stopwatch: Stopwatch, progress: Progress) -> KeyPair:
+def make_leader_key(settings: RowsSettings, stopwatch: Stopwatch, progress: Progress) -> KeyPair:
     """The leader's key, made in the caller's thread: it can take a minute, and Ctrl-C reaches only this thread."""
     with stopwatch.measure("keys"):
         return generate_keys(settings.key_bits, progress=progress.search_key)

@@ -29,7 +29,7 @@ from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun
-from hekat.summary.horizontal.role_result import RoleResult, TableFacts
+from hekat.summary.horizontal.role_result import RoleResult
 from hekat.summary.horizontal.summary import summarise
 from hekat.summary.horizontal.traffic import Traffic
 from hekat.summary.result_file import RESULT_FILE
@@ -128,7 +128,7 @@ class _Run:
                 left = folders.result_of(role, RoleResult, PROTOCOL)
                 results[role] = replace(left, trained=None) if role in lost else left
             elif role in self.inputs.tables:
-                facts = TableFacts.of(self.inputs.tables[role], settings)
+                facts = self.inputs.describe(self.inputs.tables[role])
                 results[role] = RoleResult(role, 0.0, {}, Traffic(0, 0), facts)
         return results
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hekat.errors import PolicyError
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.job.horizontal.rows_job import RowsSettings
+from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 
 
-def check_dropouts(settings: HorizontalSettings, dropouts: Mapping[str, int], rounds_done: int) -> None:
+def check_dropouts(settings: RowsSettings, dropouts: Mapping[str, int], rounds_done: int) -> None:
     """Raise PolicyError for a party that is none, a round that does not come, or a protection that bears none."""
     if dropouts and not settings.bears_dropouts:
         raise PolicyError(
@@ -17,6 +18,10 @@ def check_dropouts(settings: HorizontalSettings, dropouts: Mapping[str, int], ro
             got=settings.protection,
             cure="leave out --lose, or set protection.kind = 'lattice' in the job",
         )
+    if isinstance(settings, HorizontalTreesSettings):
+        last, what = settings.training.max_iter, "an iteration"
+    else:
+        last, what = settings.training.round_count, "a round"
     for party, number in dropouts.items():
         if party not in settings.parties:
             raise PolicyError(
@@ -25,10 +30,10 @@ def check_dropouts(settings: HorizontalSettings, dropouts: Mapping[str, int], ro
                 got=party,
                 cure="correct --lose",
             )
-        if not rounds_done < number <= settings.training.round_count:
+        if not rounds_done < number <= last:
             raise PolicyError(
-                "a loss in a round that does not come",
-                expected=f"a round from {rounds_done + 1} to {settings.training.round_count}",
+                f"a loss in {what} that does not come",
+                expected=f"{what} from {rounds_done + 1} to {last}",
                 got=str(number),
                 cure="correct --lose",
             )

@@ -17,8 +17,8 @@ from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import bin_rows, bin_table, make_objective, train_plain
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.run.vertical.role import PartyOutcome
+from hekat.summary.trees.metrics import metrics_of_trees
 from hekat.summary.vertical.metrics import labels_of
-from hekat.summary.vertical_trees.metrics import metrics_of_trees
 from hekat.summary.vertical_trees.summary_shape import Compared, Result
 
 FloatArray = npt.NDArray[np.float64]

@@ -14,14 +14,14 @@ from hekat.job.site_file import Site
 from hekat.job.vertical_trees.job_file import PROTOCOL
 from hekat.launch.vertical.predict import JointPredictions, PredictionWay, predict_with
 from hekat.ledger import RecordedChannel
+from hekat.model.trees.answers import answers_of
 from hekat.protocol.vertical.matching import MatchedTable, Matching
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_roles import match_and_predict
 from hekat.protocol.vertical_trees.party_run import TreesRun
-from hekat.protocol.vertical_trees.prediction.answers import answers_of
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 from hekat.run.vertical_trees.part_file import TREE_PARTS, SavedTrees
-from hekat.summary.vertical_trees.metrics import metrics_of_trees
+from hekat.summary.trees.metrics import metrics_of_trees
 
 FloatArray = npt.NDArray[np.float64]
 

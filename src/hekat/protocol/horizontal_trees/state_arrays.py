@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.model.trees import BIN_PLACES, ColumnBins, Tree
+from hekat.model.trees import BIN_PLACES, ColumnBins, Tree, TreeEnsemble
 from hekat.model.trees.rounding import IntArray
 from hekat.protocol.horizontal_trees.state import TreesState
 
@@ -30,20 +30,7 @@ _NODES = {
 
 def to_arrays(state: TreesState) -> tuple[Arrays, dict[str, Any]]:
     """(arrays, what JSON holds) of a state."""
-    trees = [tree for iteration in state.trees for tree in iteration]
-    arrays: Arrays = {
-        "start_scores": state.start_scores,
-        "reach": state.reach,
-        "edge_starts": _starts([bins.edges for bins in state.bins]),
-        "edges": _joined([bins.edges for bins in state.bins], np.float64),
-        "counts": _joined(state.counts, np.int64),
-        "tree_starts": _starts([tree.column for tree in trees]),
-        "node_left_bins": np.packbits(
-            np.concatenate([tree.left_bins for tree in trees] or [np.zeros((0, BIN_PLACES), bool)]), axis=1
-        ),
-    }
-    for name, kind in _NODES.items():
-        arrays[f"node_{name}"] = _joined([getattr(tree, name) for tree in trees], kind)
+    arrays = {**to_model_arrays(state), "reach": state.reach, "counts": _joined(state.counts, np.int64)}
     facts = {
         "rows": state.row_count,
         "losses": list(state.losses),
@@ -54,38 +41,64 @@ def to_arrays(state: TreesState) -> tuple[Arrays, dict[str, Any]]:
     return arrays, facts
 
 
+def to_model_arrays(state: TreesState) -> Arrays:
+    """What predicting takes of a state: its start, its bins and its trees."""
+    trees = [tree for iteration in state.trees for tree in iteration]
+    arrays: Arrays = {
+        "start_scores": state.start_scores,
+        "edge_starts": _starts([bins.edges for bins in state.bins]),
+        "edges": _joined([bins.edges for bins in state.bins], np.float64),
+        "tree_starts": _starts([tree.column for tree in trees]),
+        "node_left_bins": np.packbits(
+            np.concatenate([tree.left_bins for tree in trees] or [np.zeros((0, BIN_PLACES), bool)]), axis=1
+        ),
+    }
+    for name, kind in _NODES.items():
+        arrays[f"node_{name}"] = _joined([getattr(tree, name) for tree in trees], kind)
+    return arrays
+
+
 def from_arrays(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> TreesState:
     """The state. Raises ValueError, in words, for arrays that are none; KeyError or TypeError for facts."""
-    start_scores = _take(arrays, "start_scores", np.float64, 1)
-    tree_count = start_scores.size
-    if not tree_count or not (np.abs(start_scores) <= MOST_VALUE).all():
-        raise ValueError("no start that scores can have")
+    bins, ensemble = from_model_arrays(arrays)
+    start_scores, iterations = ensemble.start_scores, list(ensemble.trees)
     reach = _take(arrays, "reach", np.float64, 1)
     if reach.shape != start_scores.shape or not ((reach >= 0) & (reach <= MOST_VALUE)).all():
         raise ValueError("bounds of gradients that are none")
-    bins, counts = _read_bins(arrays)
-    trees = _read_trees(arrays, bins)
-    if len(trees) % tree_count:
-        raise ValueError("a part of an iteration")
-    losses, held_out = _read_losses(facts, len(trees) // tree_count)
+    counts = _read_counts(arrays, bins)
+    losses, held_out = _read_losses(facts, len(iterations))
     row_count, finished, measured = facts["rows"], facts["finished"], facts["measured"]
     if type(row_count) is not int or type(finished) is not bool or type(measured) is not bool:
         raise ValueError("facts of another type")
     if any(int(count.sum()) != row_count for count in counts):
         raise ValueError("bins of other rows")
-    iterations = [tuple(trees[at : at + tree_count]) for at in range(0, len(trees), tree_count)]
     return TreesState(bins, counts, row_count, start_scores, reach, iterations, losses, held_out, finished, measured)
 
 
-def _read_bins(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[tuple[ColumnBins, ...], tuple[IntArray, ...]]:
+def from_model_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[tuple[ColumnBins, ...], TreeEnsemble]:
+    """(the bins of each column, the model) of arrays that `to_model_arrays` made. Raises ValueError for others."""
+    start_scores = _take(arrays, "start_scores", np.float64, 1)
+    tree_count = start_scores.size
+    if not tree_count or not (np.abs(start_scores) <= MOST_VALUE).all():
+        raise ValueError("no start that scores can have")
     edges = _take(arrays, "edges", np.float64, 1)
     starts = _take_starts(arrays, "edge_starts", edges.size)
-    columns = tuple(ColumnBins(edges[first:last]) for first, last in pairwise(starts))
+    bins = tuple(ColumnBins(edges[first:last]) for first, last in pairwise(starts))
+    if not bins:
+        raise ValueError("no columns")
+    trees = _read_trees(arrays, bins)
+    if len(trees) % tree_count:
+        raise ValueError("a part of an iteration")
+    iterations = tuple(tuple(trees[at : at + tree_count]) for at in range(0, len(trees), tree_count))
+    return bins, TreeEnsemble(start_scores, iterations)
+
+
+def _read_counts(arrays: Mapping[str, npt.NDArray[Any]], bins: Sequence[ColumnBins]) -> tuple[IntArray, ...]:
     counts = _take(arrays, "counts", np.int64, 1)
-    if not columns or counts.size != sum(bins.bin_count for bins in columns) or (counts < 0).any():
+    if counts.size != sum(one.bin_count for one in bins) or (counts < 0).any():
         raise ValueError("rows of other bins")
-    ends = np.cumsum([bins.bin_count for bins in columns])
-    return columns, tuple(np.split(counts, ends[:-1]))
+    ends = np.cumsum([one.bin_count for one in bins])
+    return tuple(np.split(counts, ends[:-1]))
 
 
 def _read_trees(arrays: Mapping[str, npt.NDArray[Any]], bins: Sequence[ColumnBins]) -> list[Tree]:

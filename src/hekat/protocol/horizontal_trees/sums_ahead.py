@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hekat.protocol.horizontal_trees.binning.agree_on_bins import most_cells
 from hekat.protocol.horizontal_trees.measures import SCORE_BINS
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
@@ -12,6 +14,7 @@ LABELS_STEP = "start/labels"
 RESIDUALS_STEP = "start/residuals"
 FINAL_STEP = "final/loss"
 
+_ITERATION = re.compile(r"tree-(\d{1,9})/")
 _COUNTER_SLOTS = 256
 _OTHER_COUNTERS = 64
 
@@ -24,6 +27,12 @@ def level_step(iteration: int, level: int) -> str:
 def leaves_step(iteration: int) -> str:
     """The sum of gradients by leaf, the last one of an iteration."""
     return f"tree-{iteration}/leaves"
+
+
+def iteration_of(step: str) -> int | None:
+    """The iteration that a sum is of; None for a sum before the first or after the last."""
+    found = _ITERATION.match(step)
+    return None if found is None else int(found[1])
 
 
 def plan_sums(settings: HorizontalTreesSettings, iterations_done: int = 0) -> SumPlan:

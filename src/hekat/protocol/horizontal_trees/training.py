@@ -146,10 +146,10 @@ def check_rows(table: Table, settings: HorizontalTreesSettings) -> None:
             cure="name the label column in the party's site file",
         )
     make_objective(settings.class_count).check_labels(table.labels)
-    _split(table, settings)
+    split_rows(table, settings)
 
 
-def _split(table: Table, settings: HorizontalTreesSettings) -> tuple[Table, Table | None]:
+def split_rows(table: Table, settings: HorizontalTreesSettings) -> tuple[Table, Table | None]:
     """(rows to train on, rows held out or None), by the seed of training."""
     if not settings.held_out_fraction:
         return table, None
@@ -182,7 +182,7 @@ class _Trainer:
         self._party_number = settings.parties.index(party)
         self._objective: Objective = make_objective(settings.class_count)
         self._trail = ModelTrail(run.digest_key)
-        training, held_out = _split(table, settings)
+        training, held_out = split_rows(table, settings)
         self.state = run.resume_from or self._first_state(training)
         with run.stopwatch.measure("bin"):
             self._rows = _Rows(training, self.state)

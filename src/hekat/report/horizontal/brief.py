@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hekat.report.brief import (
@@ -42,7 +42,7 @@ _COMMITTEE = re.compile(r"no key opens an update: (?P<how>[^;]+); .*This holds a
 
 def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
     """What a horizontal run prints unasked."""
-    trust = next((caveat for caveat in summary["notes"] if caveat.startswith(_WHO_OPENS)), None)
+    trust, untold = split_trust(summary["notes"])
     told = [
         verdict(summary),
         validation_sentence(summary),
@@ -56,7 +56,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
         ("bytes", _bytes(summary)),
         ("checked", exactness_sentences(summary)[0]),
     )
-    not_compared, left = _not_compared(summary, [caveat for caveat in summary["notes"] if caveat != trust])
+    not_compared, left = _not_compared(summary, untold)
     warnings = (
         dropout_headline(summary),
         training_rows_warning(summary),
@@ -98,16 +98,27 @@ def _precision(summary: Mapping[str, Any]) -> str | None:
 def _protected(summary: Mapping[str, Any], trust: str | None) -> str:
     if not is_encrypted(summary):
         return "NOTHING: the aggregator saw every party's update in the clear."
+    return protected_sentence(trust, "update")
+
+
+def split_trust(caveats: Sequence[str]) -> tuple[str | None, list[str]]:
+    """(the caveat that says who opens sums, all others)."""
+    trust = next((caveat for caveat in caveats if caveat.startswith(_WHO_OPENS)), None)
+    return trust, [caveat for caveat in caveats if caveat != trust]
+
+
+def protected_sentence(trust: str | None, what: str) -> str:
+    """From whom `what` of each party is protected, by the caveat that says who opens sums; None: it is not known."""
     if trust is None:
-        return "Each party's update, from the aggregator."
+        return f"Each party's {what}, from the aggregator."
     committee = _COMMITTEE.fullmatch(trust)
     if committee is None:
-        return f"Each party's update, from the aggregator. {capitalise(trust)}."
+        return f"Each party's {what}, from the aggregator. {capitalise(trust)}."
     if committee["whom"] == "alone":
         who = "from the aggregator as long as no party works with it"
     else:
         who = f"even from the aggregator {committee['whom']}"
-    return f"Each party's update, {who}. {capitalise(committee['how'])}; no key opens an update."
+    return f"Each party's {what}, {who}. {capitalise(committee['how'])}; no key opens an update."
 
 
 def _time(summary: Mapping[str, Any]) -> str:

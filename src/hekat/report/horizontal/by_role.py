@@ -16,7 +16,11 @@ STEP_KINDS = {
     "protect": "protection: encoding, keys and shares, encrypting, adding, decrypting",
     "message": "messages: sealing, signing, opening, checking",
 }
-_KIND_OF_STEP = {"train": "train", "validate": "train", "send": "message", "open": "message"}
+_OF_TREES = ("bin", "gradients", "histograms", "losses", "scores")
+_KIND_OF_STEP = {
+    **dict.fromkeys(("train", "validate", *_OF_TREES), "train"),
+    **dict.fromkeys(("send", "open"), "message"),
+}
 WAYS = {
     "up": "up, to the aggregator",
     "down": "down, from the aggregator",
@@ -32,6 +36,10 @@ _BYTE_STEPS = {
     "sums": "updates, shares and sums of the rounds",
     "agreement": "comparing models at the end of each round",
     "validation": "validation after the last round",
+    "bins": "counts by which parties find bins, and labels",
+    "histograms": "rows and gradients by node, column and bin",
+    "leaves": "gradients by leaf, and losses",
+    "losses": "losses of the final model",
 }
 # At most this many roles have bars of their own.
 MOST_ROLES = 16

@@ -14,8 +14,13 @@ _LAST_STEPS = ("final", "validation")
 
 
 def dropout_rounds(summary: Mapping[str, Any]) -> dict[str, str]:
-    """When each lost party was lost: "in round 5", "before round 1", or "after the last round"."""
-    return {loss["party"]: _when(loss) for loss in summary.get("lost", [])}
+    """When each lost party was lost: "in round 5", "before round 1", or "after the last round"; trees have iterations."""
+    word = _word(summary)
+    return {loss["party"]: _when(loss, word) for loss in summary.get("lost", [])}
+
+
+def _word(summary: Mapping[str, Any]) -> str:
+    return "iteration" if summary.get("protocol") == "horizontal_trees" else "round"
 
 
 def dropout_headline(summary: Mapping[str, Any]) -> str | None:
@@ -41,7 +46,9 @@ def dropout_sentences(summary: Mapping[str, Any]) -> list[str]:
     names = [party["name"] for party in summary["parties"]]
     if sample_sentences(summary):
         return found
-    sums = [f"{_rounds(entry)}: {_who(names, entry['parties'])}" for entry in summary.get("included", [])]
+    sums = [
+        f"{_rounds(entry, _word(summary))}: {_who(names, entry['parties'])}" for entry in summary.get("included", [])
+    ]
     if sums:
         found.append(f"Whose updates are in the sums: {'; '.join(sums)}.")
     return found
@@ -66,10 +73,10 @@ def sample_sentences(summary: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _rounds(entry: Mapping[str, Any]) -> str:
+def _rounds(entry: Mapping[str, Any], word: str) -> str:
     if entry["first"] == entry["last"]:
-        return f"round {entry['first']}"
-    return f"rounds {entry['first']} to {entry['last']}"
+        return f"{word} {entry['first']}"
+    return f"{word}s {entry['first']} to {entry['last']}"
 
 
 def _who(names: Sequence[str], included: Sequence[str]) -> str:
@@ -80,7 +87,7 @@ def _who(names: Sequence[str], included: Sequence[str]) -> str:
     return f"{everybody} but {join_names(missing)}" if len(missing) <= len(included) else join_names(included)
 
 
-def _when(loss: Mapping[str, Any]) -> str:
+def _when(loss: Mapping[str, Any], word: str) -> str:
     if loss["round"] is not None:
-        return f"in round {loss['round']}"
-    return "after the last round" if loss["step"].startswith(_LAST_STEPS) else "before round 1"
+        return f"in {word} {loss['round']}"
+    return f"after the last {word}" if loss["step"].startswith(_LAST_STEPS) else f"before {word} 1"

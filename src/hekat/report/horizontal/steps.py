@@ -18,6 +18,12 @@ _STEPS = {
     "aggregate": "adding the encrypted updates (plain ones without protection)",
     "decrypt": "decrypting the sum",
     "decode": "turning the sum back into an average update",
+    # Of trees.
+    "bin": "putting the party's own rows into bins",
+    "gradients": "gradients of the party's own rows, rounded",
+    "histograms": "adding up gradients of the party's own rows by node, column and bin",
+    "losses": "losses of the party's own rows",
+    "scores": "moving the scores of the party's own rows by new trees",
 }
 _LATTICE_STEPS = {
     "encode": "turning the update into whole numbers",

@@ -11,7 +11,7 @@ from hekat.report.table import METRIC_ORDER
 
 _METRICS = shape.map_of(shape.number)
 # Of held-out rows: how many there were, beside the metrics; empty where nothing was validated.
-_VALIDATION = shape.empty_or(
+VALIDATION = shape.empty_or(
     shape.record({"rows": shape.count}, {**dict.fromkeys(METRIC_ORDER, shape.number), "auc_error": shape.amount})
 )
 _ROUND = shape.record(
@@ -20,7 +20,7 @@ _ROUND = shape.record(
         "clipped": shape.nullable(shape.count),
         "values": shape.nullable(shape.count),
         "metrics": _METRICS,
-        "validation": _VALIDATION,
+        "validation": VALIDATION,
     },
 )
 _SETTINGS = shape.record(
@@ -45,11 +45,12 @@ _SETTINGS = shape.record(
     },
 )
 _WAYS = shape.record(dict.fromkeys(("up", "down", "shares_out", "shares_in"), shape.count))
+ROLE_BYTES: Final = shape.map_of(
+    shape.record({"sent": shape.count, "received": shape.count}, {"by_step": shape.map_of(_WAYS)})
+)
 _BYTES = shape.record(
     {
-        "by_role": shape.map_of(
-            shape.record({"sent": shape.count, "received": shape.count}, {"by_step": shape.map_of(_WAYS)})
-        ),
+        "by_role": ROLE_BYTES,
         "update_values": shape.count,
         "float32_per_update": shape.count,
         "update_sealed": shape.nullable(shape.count),
@@ -80,7 +81,7 @@ _CHECK = shape.record(
 )
 _RESULT = shape.record(
     {"name": shape.text, "kind": shape.one_of("alone", "plain", "encrypted"), "metrics": _METRICS},
-    {"validation": _VALIDATION},
+    {"validation": VALIDATION},
 )
 _MEASURED = shape.record({}, dict.fromkeys(METRIC_ORDER, shape.number))
 _FOLDS = shape.record(
@@ -97,11 +98,11 @@ _FOLDS = shape.record(
         "unsettled": shape.count,
     }
 )
-_PARTY = shape.record(
+PARTY = shape.record(
     {"name": shape.text, "rows": shape.count, "class_rows": shape.nullable(shape.map_of(shape.count))},
     {"held_out": shape.count},
 )
-_LOSS = shape.record(
+LOSS = shape.record(
     {"party": shape.text, "step": shape.text, "round": shape.nullable(shape.count), "reason": shape.text}
 )
 _CLIPPED = shape.nullable(shape.record({"count": shape.count, "of": shape.count}))
@@ -109,7 +110,7 @@ _COMPARED = shape.record(
     {
         "value_bits": shape.count,
         "metrics": _METRICS,
-        "validation": _VALIDATION,
+        "validation": VALIDATION,
         "loss": shape.number,
         "convergence_bias": shape.nullable(shape.amount),
         "update_sealed": shape.nullable(shape.count),
@@ -129,14 +130,14 @@ _CLIP_HISTORY = shape.same_lengths(
         }
     )
 )
-_INCLUDED = shape.record({"first": shape.count, "last": shape.count, "parties": shape.list_of(shape.text)})
+INCLUDED = shape.record({"first": shape.count, "last": shape.count, "parties": shape.list_of(shape.text)})
 _SECONDS = shape.nullable(shape.amount)
 
 _SUMMARY: Final = shape.record(
     {
         **SUMMARY_HEAD,
         "settings": _SETTINGS,
-        "parties": shape.list_of(_PARTY),
+        "parties": shape.list_of(PARTY),
         "test_rows": shape.nullable(shape.count),
         "task": shape.one_of("classification", "regression"),
         "results": shape.list_of(_RESULT, least=1),
@@ -160,8 +161,8 @@ _SUMMARY: Final = shape.record(
         "convergence": CONVERGENCE,
         "cross_validation": _FOLDS,
         "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
-        "lost": shape.list_of(_LOSS),
-        "included": shape.list_of(_INCLUDED),
+        "lost": shape.list_of(LOSS),
+        "included": shape.list_of(INCLUDED),
         "aggregator_saw_steps": shape.list_of(shape.text),
     },
 )

@@ -47,12 +47,13 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
         *([Finding("Lost on the way", lost)] if lost else []),
         Finding("Is the encrypted sum right?", exactness_sentences(summary)),
         Finding("Clipped values", [clipping_sentence(summary)]),
-        Finding("What the aggregator could see (from its signed ledger)", _seen_lines(summary)),
+        Finding("What the aggregator could see (from its signed ledger)", aggregator_lines(summary)),
         Finding("Keep in mind", list(summary["notes"])),
     ]
 
 
-def _seen_lines(summary: Mapping[str, Any]) -> list[str]:
+def aggregator_lines(summary: Mapping[str, Any]) -> list[str]:
+    """What the aggregator was sent, a line for each kind of thing."""
     table = aggregator_table(summary)
     width = max((len(row[1]) for row in table.rows if "," not in row[1]), default=0)
     lines = [f"{step:<{width}}  {how}: {what}, from {peers}" for how, step, peers, what in table.rows]

@@ -15,7 +15,7 @@ _MOST_ROUNDS = 12
 
 def validation_names(summary: Mapping[str, Any]) -> list[str]:
     """The metrics that validation measured, best known first."""
-    rounds = [item for made in summary["rounds"].values() for item in made]
+    rounds = [item for made in summary.get("rounds", {}).values() for item in made]
     found = {name for item in (*summary["results"], *rounds) for name in item.get("validation", {})}
     return [name for name in METRIC_ORDER if name in found]
 

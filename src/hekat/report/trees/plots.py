@@ -17,6 +17,7 @@ from hekat.report.page.drawing import (
     shorten_names,
     style_axes,
 )
+from hekat.report.trees.tables import are_shared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,12 +76,19 @@ def plot_importance(summary: Mapping[str, Any]) -> str | None:
     found = summary["importance"][:_MOST_BARS]
     if not found:
         return None
-    owners = _colours(summary)
+    owners, shared = _colours(summary), are_shared(summary)
     figure = svg.new_figure(WIDTH_IN, 0.9 + 0.26 * len(found))
     axes = figure.subplots()
-    names = shorten_names([f"{one['owner']}: {one['column']}" for one in found], longest=34)
+    names = shorten_names(
+        [one["column"] if shared else f"{one['owner']}: {one['column']}" for one in found], longest=34
+    )
     places = list(range(len(found)))[::-1]
-    axes.barh(places, [one["gain"] for one in found], color=[owners[one["owner"]] for one in found], height=0.7)
+    axes.barh(
+        places,
+        [one["gain"] for one in found],
+        color=[owners.get(one["owner"], svg.SERIES[0]) for one in found],
+        height=0.7,
+    )
     axes.set_yticks(places, names)
     axes.set_xlabel("gain of all splits")
     style_axes(axes, grid="x")
@@ -144,7 +152,7 @@ def _draw_node(
     axes.text(
         middle,
         -level,
-        _say_node(nodes, place, is_cut=is_cut),
+        _say_node(nodes, place, is_cut=is_cut, names_owner=node["owner"] in owners),
         ha="center",
         va="center",
         size=TEXT_SIZE - 1.5 - 0.3 * level,
@@ -155,7 +163,7 @@ def _draw_node(
     )
 
 
-def _say_node(nodes: Sequence[Mapping[str, Any]], place: int, *, is_cut: bool) -> str:
+def _say_node(nodes: Sequence[Mapping[str, Any]], place: int, *, is_cut: bool, names_owner: bool) -> str:
     node = nodes[place]
     rows = f"{format_count(node['rows'])} rows"
     if is_cut:
@@ -164,7 +172,8 @@ def _say_node(nodes: Sequence[Mapping[str, Any]], place: int, *, is_cut: bool) -
         return f"{node['value']:+.4g}\n{rows}"
     (name,) = shorten_names([str(node["column"])], longest=_LONGEST_NAME)
     test = "threshold hidden" if node["test"] is None else shorten_names([node["test"]], longest=_LONGEST_NAME)[0]
-    return f"{escape_name(node['owner'])}\n{name}\n{test}\n{rows}"
+    owner = f"{escape_name(node['owner'])}\n" if names_owner else ""
+    return f"{owner}{name}\n{test}\n{rows}"
 
 
 def _count_below(nodes: Sequence[Mapping[str, Any]], place: int) -> int:

@@ -12,6 +12,7 @@ from hekat.report.vertical.tables import NOT_LEARNED
 # So many iterations, and so many columns, are listed at most.
 _MOST_ITERATIONS: Final = 12
 _MOST_COLUMNS: Final = 20
+_GAIN_NOTE: Final = "Gain: by how much the splits of a column lowered the objective, added up."
 
 
 def iteration_table(summary: Mapping[str, Any]) -> Table | None:
@@ -53,32 +54,41 @@ def importance_by_owner(summary: Mapping[str, Any]) -> dict[str, tuple[float, in
     return dict(sorted(found.items(), key=lambda item: -item[1][0]))
 
 
+def are_shared(summary: Mapping[str, Any]) -> bool:
+    """Whether the columns are not one party's own but those of all parties, as across rows."""
+    parties = {party["name"] for party in summary["parties"]}
+    return not any(one["owner"] in parties for one in summary["importance"])
+
+
+def _column_cells(one: Mapping[str, Any], total: float) -> tuple[str, ...]:
+    shares = format_number(one["gain"]), format_share(one["gain"] / total), format_count(one["splits"])
+    return (one["column"], *shares)
+
+
 def importance_table(summary: Mapping[str, Any]) -> Table | None:
     """The columns that split nodes, the largest gain first, after their owners; None where nobody here knows them."""
     found = summary["importance"]
     if not found:
         return None
     total = sum(one["gain"] for one in found) or 1.0
+    more = len(found) - _MOST_COLUMNS
+    more_note = f" {more} more columns split some node." * (more > 0)
+    if are_shared(summary):
+        return Table(
+            "What columns do for the trees",
+            ("column", "gain", "share of all", "splits"),
+            tuple(_column_cells(one, total) for one in found[:_MOST_COLUMNS]),
+            f"{_GAIN_NOTE}{more_note}",
+        )
     rows = [
         (owner, "all its columns", format_number(gain), format_share(gain / total), format_count(splits))
         for owner, (gain, splits) in importance_by_owner(summary).items()
     ]
-    rows += [
-        (
-            one["owner"],
-            one["column"],
-            format_number(one["gain"]),
-            format_share(one["gain"] / total),
-            format_count(one["splits"]),
-        )
-        for one in found[:_MOST_COLUMNS]
-    ]
-    more = len(found) - _MOST_COLUMNS
+    rows += [(one["owner"], *_column_cells(one, total)) for one in found[:_MOST_COLUMNS]]
     return Table(
         "What columns do for the trees",
         ("owner", "column", "gain", "share of all", "splits"),
         tuple(rows),
-        "Gain: by how much the splits of a column lowered the objective, added up. The names of another party's "
-        "columns stay there; it knows them by these numbers." + (f" {more} more columns split some node." * (more > 0)),
+        f"{_GAIN_NOTE} The names of another party's columns stay there; it knows them by these numbers.{more_note}",
         text_columns=2,
     )

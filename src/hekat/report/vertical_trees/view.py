@@ -22,6 +22,7 @@ from hekat.report.part_table import part_table
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
 from hekat.report.table import Table
 from hekat.report.trees.plots import draw_trees, plot_first_tree, plot_importance, plot_loss
+from hekat.report.trees.setting_names import TRAINING_NAMES
 from hekat.report.trees.tables import importance_table, iteration_table
 from hekat.report.vertical.plots import PART_COLOURS, plot_bytes
 from hekat.report.vertical.tables import byte_table, party_table, result_table, step_table
@@ -38,25 +39,9 @@ _SETTING_NAMES: Final = {
     "label_party_first_trees": "first iterations on the guest's columns alone",
     "max_level_sums": "sums of a level that the guest keeps room for, at most",
     "bin_leak_accepted": "limit on what sums tell of bins waived in the words",
-    "max_iter": "iterations, at most",
-    "learning_rate": "learning rate",
-    "max_depth": "splits from root to leaf, at most",
-    "max_leaf_nodes": "leaves of a tree, at most",
+    **TRAINING_NAMES,
     "min_samples_leaf": "rows of a leaf, and of a summed bin, at least",
-    "l2_regularization": "L2 penalty of leaves",
-    "min_gain": "gain of a split, at least",
-    "min_child_weight": "sum of second derivatives of a leaf, at least",
-    "max_bins": "bins of a column, at most",
-    "gradient_bits": "bits of a gradient as it is summed",
-    "rounding": "how gradients are rounded",
-    "subsample": "part of the rows in an iteration",
-    "max_features": "part of the columns in an iteration",
-    "early_stopping": "rows held out end training",
-    "validation_fraction": "part of the training rows held out for that",
-    "n_iter_no_change": "iterations without gain that end training",
-    "tol": "least fall of the loss that counts as gain",
     "hold_out": "fraction of the common rows that is measured on and not trained on",
-    "seed": "seed of samples and of rounding",
     "classes": "classes",
     "intersection": "how common rows were found",
     "intersection_key_bits": "key size of the intersection in bits",

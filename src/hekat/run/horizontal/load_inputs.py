@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from hekat.channel import PartyKey
-from hekat.data import Table, arrange_columns, check_has_labels, check_same_schema, has_one_class, load_table
+from hekat.data import Table
 from hekat.data.columns.encode import encode_again
 from hekat.data.columns.findings import load_together
 from hekat.data.columns.found import Vocabulary, join_offers, with_vocabulary
 from hekat.data.columns.moments import largest_magnitudes
-from hekat.data.far_cells import with_notes_on_cells
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
-from hekat.job.data_source import DataSource
 from hekat.job.horizontal.job_file import Job, load_job
 from hekat.job.load_any_job import check_role
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
@@ -29,60 +26,49 @@ from hekat.job.site_file import Site, find_source, load_site
 from hekat.model import MODEL_NAMES, Model
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
+from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
-from hekat.protocol.horizontal.training.validation import check_rows_to_split
+from hekat.protocol.horizontal.training.validation import check_rows_to_split, hold_out
+from hekat.protocol.secure_sum.sum_plan import SumPlan
+from hekat.run.horizontal.row_tables import (
+    TEST_NAME,
+    arrange_tables,
+    check_test_table,
+    find_test_source,
+    load_leader_key,
+    load_rows,
+)
+from hekat.run.horizontal.rows_inputs import RowsInputs
 from hekat.run.horizontal.trained_model import check_can_export
-from hekat.run.load_keys import load_key_pair, load_party_keys
-from hekat.scheme.paillier import KeyPair
+from hekat.run.load_keys import load_party_keys
 from hekat.scheme.paillier.randomiser import check_table_memory
-from hekat.summary.horizontal.role_result import TableFacts
-from hekat.toml_text import toml_key
 
 MAX_PARAMETERS = 2**31
-_TEST = "the test data"
 # The largest power of two that the encrypted histogram of a column's exponents tells.
 MAX_STANDARDISED = 2.0**40
 # Squares and their sums over rows stay finite.
 MAX_MAGNITUDE = 2.0**480
 
 
-@dataclass(frozen=True)
-class HorizontalInputs:
-    """A checked job with this machine's tables. `key_pair` is the leader's, where its site keeps one.
-
-    `party_keys` are the signing keys that the site keeps; parties without one sign with a key made for the run.
-    """
+@dataclass(frozen=True, kw_only=True)
+class HorizontalInputs(RowsInputs):
+    """A checked job with this machine's tables."""
 
     job: Job
-    site: Site
-    tables: dict[str, Table]
-    test_table: Table | None
-    key_pair: KeyPair | None = field(repr=False)
-    party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
     model_caveats: tuple[str, ...] = ()
     """What a reader of the run's report has to know of a model that is not Hekat's own."""
-    roles: tuple[str, ...] = ()
-    """The roles that this machine plays."""
-    launched_together: bool = False
-    """One process launched every role of the job here, so that this role's records may lie with the run."""
     open_job: Job | None = field(default=None, repr=False)
     """The job as it was read, where parties find categories together; `job` lists these once they are found."""
     open_tables: dict[str, Table] = field(default_factory=dict, repr=False)
     """The tables as they were loaded for it, to be encoded again."""
 
-    @property
-    def test_facts(self) -> TableFacts | None:
-        """The test data in figures, among them how many of its rows the tables here hold."""
-        if self.test_table is None:
-            return None
-        return TableFacts.of_test(self.test_table, self.job.settings, self.tables.values())
+    def plan_sums(self, done: int) -> SumPlan:
+        return plan_sums(self.job.settings, done)
 
-    @property
-    def column_count(self) -> int:
-        """Columns of every table here, once categories are encoded."""
-        return int(next(iter(self.tables.values())).features.shape[1])
+    def split(self, table: Table) -> tuple[Table, Table | None]:
+        return hold_out(table, self.job.settings)
 
     def make_model(self, party: str) -> PartyModel:
         """A model of the party's own, made anew: no two parties hold one object. Raises InputError or JobError."""
@@ -108,21 +94,16 @@ class HorizontalInputs:
         again = {
             party: partial(encode_again, table, columns, sparse=job.sparse) for party, table in self.open_tables.items()
         }
-        source = _find_test_source(self.site, job, is_needed=False) if self.open_tables else None
+        source = find_test_source(self.site, job, is_needed=False) if self.open_tables else None
         if source is not None:
-            again[_TEST] = partial(_load, self.site, source, job, _TEST, for_training=False)
+            again[TEST_NAME] = partial(load_rows, self.site, source, job, TEST_NAME, for_training=False)
         loaded = load_together(again)
         notes = tuple(
             f"categories of column {column!r} were found by all parties together: {len(texts)}"
             for column, texts in vocabulary.items()
         )
         tables = {party: replace(loaded[party], notes=(*loaded[party].notes, *notes)) for party in self.open_tables}
-        return _checked(replace(self, job=job, tables=tables, test_table=loaded.get(_TEST)))
-
-    def accepts_other_sums(self, role: str) -> bool:
-        """Whether the role's operator allowed this job to sum other parties than before."""
-        site = self.site.parties.get(role)
-        return site is not None and self.job.digest in site.other_sums
+        return _checked(replace(self, job=job, tables=tables, test_table=loaded.get(TEST_NAME)))
 
 
 def load_inputs(
@@ -148,17 +129,17 @@ def load_inputs(
     here = settings.everyone if role is None else (role,)
     parties = [party for party in settings.parties if party in here]
     enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
-    loads = {party: partial(_load, site, find_source(site, party, job.data), job, party) for party in parties}
-    test_source = _find_test_source(site, job, is_needed=role is None) if parties else None
+    loads = {party: partial(load_rows, site, find_source(site, party, job.data), job, party) for party in parties}
+    test_source = find_test_source(site, job, is_needed=role is None) if parties else None
     if test_source is not None and not settings.found:
-        loads[_TEST] = partial(_load, site, test_source, job, _TEST, for_training=False)
+        loads[TEST_NAME] = partial(load_rows, site, test_source, job, TEST_NAME, for_training=False)
     # All that the job has to say of columns is told at once.
     loaded = load_together(loads)
     inputs = HorizontalInputs(
-        job,
-        site,
-        {party: loaded[party] for party in parties},
-        loaded.get(_TEST),
+        job=job,
+        site=site,
+        tables={party: loaded[party] for party in parties},
+        test_table=loaded.get(TEST_NAME),
         key_pair=None,
         roles=here,
         open_job=job if settings.found else None,
@@ -173,31 +154,16 @@ def load_inputs(
             check_table_memory(settings.key_bits, engine)
     return replace(
         inputs,
-        key_pair=_load_key(site, job, here, ask_passphrase),
+        key_pair=load_leader_key(site, job, here, ask_passphrase),
         party_keys=load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here}),
     )
 
 
-def _with_notes_on_same_rows(tables: dict[str, Table]) -> dict[str, Table]:
-    """The tables, with a note at one that holds the rows of an earlier one, as where a path was copied."""
-    noted, owners = {}, dict[bytes, str]()
-    for party, table in tables.items():
-        owner = party if table.rows_digest is None else owners.setdefault(table.rows_digest, party)
-        note = f"all rows are also rows of {owner}: is the path in the site file the party's own?"
-        is_noted = owner == party or note in table.notes
-        noted[party] = table if is_noted else replace(table, notes=(*table.notes, note))
-    return noted
-
-
 def _checked(inputs: HorizontalInputs) -> HorizontalInputs:
     """The inputs with their tables' columns in one order and all that can be checked of tables and models checked."""
-    job, settings, parties = inputs.job, inputs.job.settings, list(inputs.tables)
-    tables = {party: _arrange(table, inputs.tables[parties[0]]) for party, table in inputs.tables.items()}
-    check_same_schema({party: table.feature_names for party, table in tables.items()})
-    if len(inputs.roles) == len(settings.everyone):
-        _check_classes_differ(tables)
-        tables = _with_notes_on_same_rows(tables)
-    test_table = None if inputs.test_table is None else _check_test_table(inputs.test_table, tables)
+    job, settings = inputs.job, inputs.job.settings
+    tables = arrange_tables(inputs.tables, are_all=len(inputs.roles) == len(settings.everyone))
+    test_table = None if inputs.test_table is None else check_test_table(inputs.test_table, tables)
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         check_rows_to_split(table, settings)
@@ -208,22 +174,6 @@ def _checked(inputs: HorizontalInputs) -> HorizontalInputs:
     if test_table is not None:
         check_magnitudes(test_table, MAX_MAGNITUDE)
     return replace(inputs, tables=tables, test_table=test_table, model_caveats=model_caveats)
-
-
-def _find_test_source(site: Site, job: Job, *, is_needed: bool) -> DataSource | None:
-    """The common test data; a machine of one role may have none."""
-    if job.test_data is None or (not is_needed and job.test_data not in site.common_data):
-        return None
-    return find_source(site, None, job.test_data)
-
-
-def _check_test_table(table: Table, tables: Mapping[str, Table]) -> Table:
-    """The common test data in the columns of the tables here."""
-    party, first = next(iter(tables.items()))
-    test_table = _arrange(table, first)
-    check_same_schema({party: first.feature_names, _TEST: test_table.feature_names})
-    check_has_labels(test_table)
-    return test_table
 
 
 def _make_model(settings: HorizontalSettings, site: Site, party: str, column_count: int) -> PartyModel:
@@ -282,58 +232,3 @@ def check_magnitudes(table: Table, most: float) -> None:
             got="a larger one",
             cure="change the column's unit, or leave it out",
         )
-
-
-def _load(site: Site, source: DataSource, job: Job, name: str, *, for_training: bool = True) -> Table:
-    table = load_table(
-        source.kind,
-        source.options,
-        site.folder,
-        name=name,
-        classes=job.settings.classes,
-        columns=job.columns,
-        sparse=job.sparse,
-        for_training=for_training,
-        # Release records recognise jobs on the same rows by it.
-        digest_rows=for_training and job.settings.protection == "lattice",
-    )
-    return with_notes_on_cells(table, job.columns) if for_training else table
-
-
-def _arrange(table: Table, first: Table) -> Table:
-    """`table` in the order of the leader's columns, where it has the same ones in another."""
-    arranged = arrange_columns(table, first.feature_names)
-    if arranged is table:
-        return table
-    return replace(arranged, notes=(*table.notes, f"columns taken in the order they have at {first.name}"))
-
-
-def _check_classes_differ(tables: Mapping[str, Table]) -> None:
-    """Raise InputError where all rows of all parties have one class, from which no model can learn."""
-    found = {int(table.labels[0]) for table in tables.values() if table.labels is not None and has_one_class(table)}
-    if len(found) == 1 and all(has_one_class(table) for table in tables.values()):
-        raise InputError(
-            "all parties together have rows of one class only",
-            expected="rows of at least 2 classes",
-            got="1 class",
-            cure="check the label columns and the job's classes",
-        )
-
-
-def _load_key(
-    site: Site, job: Job, here: Collection[str], ask_passphrase: Callable[[], bytes] | None
-) -> KeyPair | None:
-    settings = job.settings
-    for party in (party for party in settings.parties if party in here):
-        path = site.parties[party].paillier_key
-        if path is not None and party != settings.leader:
-            raise JobError(
-                f"party {party} has a paillier_key but does not lead",
-                expected=f"a key at the leader, {settings.leader}",
-                got=f"paillier_key under [{toml_key('party', party)}]",
-                cure="remove it: the leader gives the key to the others",
-            )
-    path = site.parties[settings.leader].paillier_key if settings.leader in here else None
-    if path is None or settings.protection != "paillier":
-        return None
-    return load_key_pair(path, "the leader", settings.key_bits, ask_passphrase)

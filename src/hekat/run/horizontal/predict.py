@@ -17,8 +17,11 @@ from hekat.job.model_source import PartyModel, find_model_source, load_own_model
 from hekat.job.site_file import PartySite, Site
 from hekat.model import MODEL_NAMES, evaluate, make_model
 from hekat.model.parameters import check_same_shapes
+from hekat.model.trees.answers import answers_of
 from hekat.run.horizontal.trained_model import TrainedModel
+from hekat.run.horizontal_trees.trained_trees import TrainedTrees
 from hekat.run.predictions import Predictions, check_none_missing, without_strangers
+from hekat.summary.trees.metrics import metrics_of_trees
 
 _CURE_OF_CELLS = (
     "correct the cells; what stands for empty cells and unknown texts is part of the model: to change it, say fill or "
@@ -77,6 +80,47 @@ def find_named_source(site: Site, party: str | None, name: str) -> DataSource:
 def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder: Path) -> Predictions:
     """Load the rows of `source` (paths relative to `folder`), standardise and predict them. Raises InputError that
     names columns which are missing."""
+    table, ignored = load_rows_of_model(trained, source, folder)
+    features = trained.standardiser.apply(table.features)
+    _check_finite(features)
+    model, parameters = made.model, trained.parameters
+    answers = model.predict(parameters, features)
+    probabilities = None if trained.classes is None else model.predict_proba(parameters, features)
+    _check_answers(answers if probabilities is None else probabilities)
+    return Predictions(
+        classes=trained.classes,
+        answers=answers,
+        probabilities=probabilities,
+        ids=table.ids,
+        ignored=ignored,
+        metrics={} if table.labels is None else evaluate(model, parameters, features, table.labels),
+        notes=notes_of_cells(table),
+    )
+
+
+def predict_with_trees(trained: TrainedTrees, source: DataSource, folder: Path) -> Predictions:
+    """The same with trees, which take columns as they are, and empty cells too."""
+    table, ignored = load_rows_of_model(trained, source, folder)
+    scores = trained.raw_scores(table.features)
+    answers, probabilities = answers_of(trained.classes, scores)
+    return Predictions(
+        classes=trained.classes,
+        answers=answers,
+        probabilities=probabilities,
+        ids=table.ids,
+        ignored=ignored,
+        metrics={} if table.labels is None else metrics_of_trees(trained.classes, scores, table.labels),
+        notes=notes_of_cells(table),
+    )
+
+
+def load_rows_of_model(
+    trained: TrainedModel | TrainedTrees, source: DataSource, folder: Path
+) -> tuple[Table, tuple[str, ...]]:
+    """The rows of `source` with the model's columns in its order, and the columns that it does not know.
+
+    Raises InputError that names columns which are missing.
+    """
     source, ignored = without_strangers(trained.source_columns, source, folder)
     try:
         table = load_table(
@@ -94,24 +138,10 @@ def predict(trained: TrainedModel, made: PartyModel, source: DataSource, folder:
         cure = error.cure if "decimal" in error.cure else _CURE_OF_CELLS
         raise InputError(error.what, expected=error.expected, got=error.got, cure=cure) from None
     table, more = _arrange(trained, table)
-    features = trained.standardiser.apply(table.features)
-    _check_finite(features)
-    model, parameters = made.model, trained.parameters
-    answers = model.predict(parameters, features)
-    probabilities = None if trained.classes is None else model.predict_proba(parameters, features)
-    _check_answers(answers if probabilities is None else probabilities)
-    return Predictions(
-        classes=trained.classes,
-        answers=answers,
-        probabilities=probabilities,
-        ids=table.ids,
-        ignored=(*ignored, *more),
-        metrics={} if table.labels is None else evaluate(model, parameters, features, table.labels),
-        notes=notes_of_cells(table),
-    )
+    return table, (*ignored, *more)
 
 
-def _arrange(trained: TrainedModel, table: Table) -> tuple[Table, tuple[str, ...]]:
+def _arrange(trained: TrainedModel | TrainedTrees, table: Table) -> tuple[Table, tuple[str, ...]]:
     """The model's columns in its order, and the names of those that it does not know."""
     position = {name: number for number, name in enumerate(table.feature_names)}
     check_none_missing([name for name in trained.columns if name not in position], table.feature_names)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
-from hekat.channel import Channel
 from hekat.data import Table
 from hekat.data.columns.found import Vocabulary
-from hekat.errors import ChannelError
 from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
 from hekat.ledger import RecordedChannel
@@ -26,18 +23,15 @@ from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.horizontal.training.standardise import ColumnFindings
-from hekat.protocol.role_session import RoleSession
+from hekat.protocol.horizontal.training.validation import hold_out
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
-from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
-from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.participation import Participation
-from hekat.protocol.secure_sum.partners import pairs_begin_later
-from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
+from hekat.protocol.secure_sum.sum_plan import SumPlan
+from hekat.run.horizontal.rows_role import RowsContext, RowsRole
 from hekat.run.resume_point import ResumePoint
-from hekat.scheme.paillier import KeyPair
 from hekat.summary.horizontal.role_result import RoleResult, TableFacts, TrainedFacts
-from hekat.summary.horizontal.traffic import sum_traffic_of, traffic_of
+from hekat.summary.horizontal.traffic import sum_traffic_of
 
 
 class RoleObserver:
@@ -57,76 +51,44 @@ class RoleObserver:
         """Keep what this party alone carries from round to round."""
 
 
-@dataclass(frozen=True)
-class RoleContext:
-    """Everything that one role receives; about other roles it holds only names and public keys.
+@dataclass(frozen=True, kw_only=True)
+class RoleContext(RowsContext):
+    """What a role of a horizontal run receives besides.
 
-    `table` and `make_model` are a party's own (None: a role without rows; Hekat's own model). `evaluate` gives the
-    metrics of a state on the common test set, empty without one. `key_pair` is the leader's; a leader without one makes
-    it. `resume_point` says to a role without rows where the parties go on. `dropout_round` is the round in which the
-    party leaves, to see the others go on. `exactness_check` compares the updates of all parties, so it exists only
-    where one process plays them all. `settle` gives the context once the parties found categories together; None where
-    nothing is to be found, or it was before.
+    `make_model` is a party's own (None: Hekat's own model). `evaluate` gives the metrics of a state on the common test
+    set, empty without one. `exactness_check` compares the updates of all parties, so it exists only where one process
+    plays them all. `settle` gives the context once the parties found categories together; None where nothing is to be
+    found, or it was before.
     """
 
     job: Job
     settings: HorizontalSettings
-    role: str
-    session: RoleSession
-    table: Table | None = None
     evaluate: Callable[[TrainingState], dict[str, float]] = lambda state: {}
     make_model: Callable[[], PartyModel] | None = None
-    upload_state: UploadState | None = None
     resume_from: TrainingState | None = None
-    resume_point: ResumePoint | None = None
     own_state: OwnState | None = None
-    key_pair: KeyPair | None = field(default=None, repr=False)
     observer: RoleObserver = field(default_factory=RoleObserver)
-    accept_members: Callable[[tuple[str, ...]], None] = lambda members: None
-    dropout_round: int | None = None
     exactness_check: ExactnessCheck | None = None
-    other_sums_accepted: bool = False
     model_caveats: tuple[str, ...] = ()
     settle: Callable[[RoleContext, Vocabulary], RoleContext] | None = None
 
 
-class HorizontalRole:
-    """One role, played once over a channel; `result` holds what it left, however it ended."""
+class HorizontalRole(RowsRole[TrainingState]):
+    """One role of a horizontal run, played once over a channel."""
 
     def __init__(self, context: RoleContext) -> None:
-        self._context, self._session = context, context.session
+        super().__init__(context)
+        self._context = context
         self._records: list[RoundRecord] = []
         self._metrics: list[dict[str, float]] = []
-        self._state: TrainingState | None = None
         self._packing: Packing | None = None
-        self._members: tuple[str, ...] | None = None
-        self._not_compared: tuple[str, ...] = ()
         self._columns = ColumnFindings()
-        self._seconds = 0.0
-
-    def play(self, channel: Channel) -> TrainingState | None:
-        """The state that all parties share at the end; None at a role without rows. Raises what the role raises."""
-        start = time.perf_counter()
-        is_party = self._context.role in self._context.settings.parties
-        try:
-            later = pairs_begin_later(self._context.settings.sums)
-            self._state = self._session.play(channel, self._run, counts_rounds=is_party, pairs_later=later)
-        finally:
-            self._seconds = time.perf_counter() - start
-        return self._state
 
     @property
     def result(self) -> RoleResult:
-        """What the role has left so far; read it once `play` has ended."""
         context, settings = self._context, self._context.settings
-        state = context.upload_state
-        older = self._members is not None and state is not None and not state.members.exists()
         return RoleResult(
-            role=context.role,
-            seconds=self._seconds,
-            seconds_by_step=dict(self._session.stopwatch.seconds),
-            traffic=traffic_of(self._session, settings.aggregator),
-            table=None if context.table is None else TableFacts.of(context.table, settings),
+            **self._common_facts(),
             records=tuple(self._records),
             metrics=tuple(self._metrics),
             trained=None if self._state is None else self._describe(self._state),
@@ -134,17 +96,15 @@ class HorizontalRole:
             if self._state is None or not self._is_in_round(self._state.rounds_done)
             else sum_traffic_of(self._session, settings.aggregator, self._state.rounds_done),
             packing=self._packing,
-            members=self._members,
-            not_compared=self._not_compared,
             constant_columns=self._names_of_constant,
             dominated_columns=self._column_names(self._columns.dominated),
             columns_apart=self._column_names(self._columns.apart),
-            to_leave_in=context.dropout_round,
-            keeps_older_committee=older,
-            records_with_run=state is not None and state.with_run,
-            other_sums_accepted=context.other_sums_accepted,
             model_caveats=context.model_caveats,
         )
+
+    @property
+    def _counts_rounds(self) -> bool:
+        return True
 
     def _describe(self, state: TrainingState) -> TrainedFacts:
         metrics = [found for found in self._metrics if found]
@@ -179,42 +139,38 @@ class HorizontalRole:
         samples = Participation(self._context.settings.sums, self._context.job.digest)
         return self._context.role in samples.parties_in(f"round-{number}")
 
-    def _run(self, channel: RecordedChannel) -> TrainingState | None:
-        context, settings = self._context, self._context.settings
-        point = self._resume_point
-        done = point.number
-        if context.role == settings.aggregator:
-            run = AggregatorRun(
-                self._session.stopwatch,
-                done,
-                context.job.timeout_s,
-                rounds_finished=point.finished,
-                is_validated=point.validated,
-                folds_done=point.folds,
-                on_members=self._keep_members,
-            )
-            run_aggregator(channel, settings, run)
-            return None
-        if context.role == settings.authority:
-            plan = plan_sums(settings, done)
-            authority = AuthorityRun(self._session.stopwatch, plan, context.upload_state, self._aggregator_timeout_s)
-            run_authority(channel, settings.sums, authority)
-            return None
-        assert context.table is not None  # a party has one
-        return run_party(channel, context.table, settings, self._party_run(channel))
+    def _plan_sums(self, done: int) -> SumPlan:
+        return plan_sums(self._context.settings, done)
+
+    def _serve(self, channel: RecordedChannel, point: ResumePoint) -> None:
+        run = AggregatorRun(
+            self._session.stopwatch,
+            point.number,
+            self._context.job.timeout_s,
+            rounds_finished=point.finished,
+            is_validated=point.validated,
+            folds_done=point.folds,
+            on_members=self._keep_members,
+        )
+        run_aggregator(channel, self._context.settings, run)
+
+    def _train(self, channel: RecordedChannel, table: Table) -> TrainingState:
+        return run_party(channel, table, self._context.settings, self._party_run(channel))
+
+    def _describe_table(self, table: Table) -> TableFacts:
+        settings = self._context.settings
+        return TableFacts.of(table, settings.classes, hold_out(table, settings)[1])
+
+    def _round_of(self, step: str) -> int | None:
+        number = step.removeprefix("round-")
+        return int(number) if number != step and number.isdecimal() else None
 
     @property
     def _resume_point(self) -> ResumePoint:
-        """Where this run goes on, by the state of all parties or by what they agreed on; 0 for a new run."""
         state = self._context.resume_from
         if state is None:
             return self._context.resume_point or ResumePoint(0)
         return ResumePoint(state.rounds_done, state.finished, state.validation.final is not None, len(state.folds))
-
-    @property
-    def _aggregator_timeout_s(self) -> float:
-        """How long a role waits for the aggregator, which may be waiting for each of the parties."""
-        return aggregator_timeout_of(self._context.job.timeout_s, len(self._context.settings.parties))
 
     def _local_run(self, channel: RecordedChannel) -> LocalRun:
         context = self._context
@@ -237,7 +193,7 @@ class HorizontalRole:
 
     def _settle(self, channel: RecordedChannel, vocabulary: Vocabulary) -> tuple[Table, LocalRun]:
         assert self._context.settle is not None  # as in `_party_run`
-        self._context = self._context.settle(self._context, vocabulary)
+        self._context = self._shared = self._context.settle(self._context, vocabulary)
         assert self._context.table is not None  # a party has one
         return self._context.table, self._local_run(channel)
 
@@ -266,15 +222,5 @@ class HorizontalRole:
     def _note_columns(self, found: ColumnFindings) -> None:
         self._columns = found
 
-    def _note_missing(self, missing: tuple[str, ...]) -> None:
-        self._not_compared = missing
-
     def _keep_packing(self, packing: Packing) -> None:
         self._packing = packing
-
-    def _keep_members(self, members: tuple[str, ...]) -> None:
-        self._members = members
-
-    def _leave_where_asked(self, step: str, part: str) -> None:
-        if step == f"round-{self._context.dropout_round}" and part in ("sign", "sit-out"):
-            raise ChannelError(f"left in the middle of {step}, as was asked for")

@@ -114,12 +114,17 @@ def load_trained_model(path: Path) -> TrainedModel:
     """
     file = path / MODEL_FILE if path.is_dir() else path
     arrays, metadata = load_model(file)
-    MODEL_FORMAT.check(metadata.get("format"), f"model {file}", StateError)
+    return read_trained_model(arrays, metadata, f"model {file}")
+
+
+def read_trained_model(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: str) -> TrainedModel:
+    """The model of a file with these arrays and metadata. Raises StateError for one that no run wrote."""
+    MODEL_FORMAT.check(metadata.get("format"), where, StateError)
     try:
         return _read(arrays, metadata)
     except UNREADABLE as error:
         raise StateError(
-            f"model {file} does not say how to predict",
+            f"{where} does not say how to predict",
             expected="columns, classes, standardiser and parameters that fit each other",
             got=flaw_of(error),
             cure="restore it from a copy, or train again",
@@ -135,7 +140,7 @@ def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedMode
         check_names("classes", classes)
     if not isinstance(metadata["model"], str):
         raise ValueError("a model without a name")
-    _check_vocabulary(specs, columns)
+    check_vocabulary(specs, columns)
     if not (isinstance(hidden, list) and len(hidden) <= _MOST_LAYERS and all(type(size) is int for size in hidden)):
         raise ValueError("hidden layers that no job has")
     mean, spread, fill = arrays[_MEAN], arrays[_SPREAD], arrays.get(_FILL)
@@ -163,7 +168,7 @@ def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedMode
     )
 
 
-def _check_vocabulary(specs: ColumnSpecs, columns: Sequence[str]) -> None:
+def check_vocabulary(specs: ColumnSpecs, columns: Sequence[str]) -> None:
     """Raise ValueError where a category that the file describes is no column of the model: its rows would be lost."""
     known = set(columns)
     for spec in (spec for spec in specs if not spec.is_pattern):

@@ -20,12 +20,10 @@ from pathlib import Path
 from hekat.channel.canonical import encode_fields
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError, PolicyError, StateError
-from hekat.job.horizontal.job_file import Job
+from hekat.job.horizontal.rows_job import RowsJob, RowsSettings
 from hekat.job.policy.enforce import AskingJob, enforce
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.site_file import Site
-from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
 from hekat.protocol.secure_sum.masked.upload_state import (
     RELEASES_FILE,
@@ -38,7 +36,7 @@ from hekat.protocol.secure_sum.masked.upload_state import (
 )
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import samples_ahead
-from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.run.horizontal.rows_inputs import RowsInputs
 from hekat.run.run_events import EVENTS_FILE
 from hekat.state import Counter, is_run_id
 from hekat.toml_text import toml_key
@@ -47,7 +45,7 @@ STATE_FOLDER = "state"
 _NO_ROWS_LABEL = b"hekat/rows/none/1"
 
 
-def may_lie_with_run(inputs: HorizontalInputs) -> bool:
+def may_lie_with_run(inputs: RowsInputs) -> bool:
     """Whether records may lie with the run: only where this one process plays every party of a job that names no keys.
 
     A job with keys belongs to several organisations, whose records outlive a run on one machine.
@@ -56,18 +54,18 @@ def may_lie_with_run(inputs: HorizontalInputs) -> bool:
     return not inputs.job.party_keys and plays_all
 
 
-def has_all_rows(site: Site, job: Job) -> bool:
+def has_all_rows(site: Site, job: RowsJob) -> bool:
     """Whether this site file has the rows of every party of the job, so that its owner holds every update anyway."""
     return all(name in site.parties and job.data in site.parties[name].data for name in job.settings.parties)
 
 
-def roles_without_own_folder(inputs: HorizontalInputs) -> tuple[str, ...]:
+def roles_without_own_folder(inputs: RowsInputs) -> tuple[str, ...]:
     """The roles whose site names no folder, so that the run's own serves; none unless protection is `lattice`."""
     return tuple(role for role in _roles(inputs.job.settings, inputs.roles) if _own_folder(inputs, role) is None)
 
 
 def check_upload_states(
-    inputs: HorizontalInputs,
+    inputs: RowsInputs,
     resumed_folder: Path | None,
     runs: Path | None = None,
     rounds_done: int = 0,
@@ -82,7 +80,7 @@ def check_upload_states(
     sums whose difference is another party's update. It also needs the rows of that run.
     """
     job = inputs.job
-    plan = plan_sums(job.settings, rounds_done)
+    plan = inputs.plan_sums(rounds_done)
     samples = samples_ahead(plan, Participation(job.settings.sums, job.digest))
     refusals: dict[str, PolicyError] = {}
     for role in _roles(job.settings, inputs.roles):
@@ -195,9 +193,7 @@ def keep_states_in(run_folder: Path, resumed_folder: Path | None) -> None:
 
 
 @contextmanager
-def open_states(
-    inputs: HorizontalInputs, settings: HorizontalSettings, run_folder: Path
-) -> Iterator[dict[str, UploadState]]:
+def open_states(inputs: RowsInputs, settings: RowsSettings, run_folder: Path) -> Iterator[dict[str, UploadState]]:
     """Every role's open state, closed at the end; none where `settings`, the job's or a comparison's, need none.
 
     Raises StateError where one is damaged or open elsewhere.
@@ -213,7 +209,7 @@ def open_states(
 
 
 @contextmanager
-def open_passing_states(inputs: HorizontalInputs, settings: HorizontalSettings) -> Iterator[dict[str, UploadState]]:
+def open_passing_states(inputs: RowsInputs, settings: RowsSettings) -> Iterator[dict[str, UploadState]]:
     """New, temporary states for a comparison inside this process: nobody else ever sees its sums."""
     with disk_errors_as_state_errors("no folder for the states of a comparison can be made"):
         folder = tempfile.TemporaryDirectory(prefix="hekat-compare-")
@@ -234,7 +230,7 @@ def _open_all(roles: Sequence[str], open_one: Callable[[str], UploadState]) -> I
         yield states
 
 
-def _rows_of(inputs: HorizontalInputs, role: str) -> RowsInJob:
+def _rows_of(inputs: RowsInputs, role: str) -> RowsInJob:
     """The identity of this job's rows in the role's record, for other jobs."""
     site, table = inputs.site.parties.get(role), inputs.tables.get(role)
     identities = identities_of(inputs.job)
@@ -245,25 +241,25 @@ def _rows_of(inputs: HorizontalInputs, role: str) -> RowsInJob:
     return RowsInJob(role, table.rows_digest, identities, accepted)
 
 
-def identities_of(job: Job) -> dict[str, str]:
+def identities_of(job: RowsJob) -> dict[str, str]:
     """By name, each party's identity across jobs: its key, or its name where the job has no keys."""
     keys = job.party_keys
     return {name: keys[name].text if keys else name for name in job.settings.parties}
 
 
-def _no_rows_digest(job: Job, identities: Mapping[str, str]) -> bytes:
+def _no_rows_digest(job: RowsJob, identities: Mapping[str, str]) -> bytes:
     """In the place of rows, for an authority that has none: the parties and what the job calls their rows."""
     fields = (job.data, *sorted(identities.values()))
     return hashlib.sha256(encode_fields(_NO_ROWS_LABEL, *(field.encode() for field in fields))).digest()
 
 
-def _roles(settings: HorizontalSettings, here: Sequence[str] = ()) -> tuple[str, ...]:
+def _roles(settings: RowsSettings, here: Sequence[str] = ()) -> tuple[str, ...]:
     """All roles but the aggregator, which uses no numbers and opens nothing; only those `here` if it names any."""
     if settings.protection != "lattice":
         return ()
     return tuple(name for name in settings.everyone if name != settings.aggregator and (not here or name in here))
 
 
-def _own_folder(inputs: HorizontalInputs, role: str) -> Path | None:
+def _own_folder(inputs: RowsInputs, role: str) -> Path | None:
     site = inputs.site.parties.get(role)
     return None if site is None else site.state

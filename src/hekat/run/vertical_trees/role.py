@@ -23,8 +23,8 @@ from hekat.run.vertical.role import ColumnsContext, ColumnsRole
 from hekat.run.vertical_trees.iterations import IterationCheckpoint, SavedIteration
 from hekat.run.vertical_trees.shown_trees import show_importance, show_trees
 from hekat.scheme.paillier import KeyPair
+from hekat.summary.trees.metrics import metrics_of_trees
 from hekat.summary.vertical.metrics import labels_of
-from hekat.summary.vertical_trees.metrics import metrics_of_trees
 from hekat.summary.vertical_trees.role_result import TimedIteration, TreesResult
 
 FloatArray = npt.NDArray[np.float64]

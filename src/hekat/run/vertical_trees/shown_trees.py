@@ -7,8 +7,8 @@ import numpy as np
 from hekat.data import ColumnSpecs
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.tree_arrays import read_trees
+from hekat.summary.trees.drawn_facts import Importance, TreeFacts, keep_importances, keep_tree
 from hekat.summary.trees.drawn_trees import MOST_DRAWN, ColumnOwner, draw_tree, rank_importances
-from hekat.summary.vertical_trees.role_result import Importance, NodeFacts, TreeFacts
 
 
 def columns_of_guest(part: TreesPart, specs: ColumnSpecs) -> list[ColumnOwner]:
@@ -32,7 +32,7 @@ def show_importance(part: TreesPart, specs: ColumnSpecs) -> tuple[Importance, ..
             inner = owned.tree.column >= 0
             np.add.at(gains, owned.tree.column[inner], owned.tree.gain[inner])
             np.add.at(counts, owned.tree.column[inner], 1)
-    return tuple(Importance(**one) for one in rank_importances(columns, gains, counts))
+    return keep_importances(rank_importances(columns, gains, counts))
 
 
 def show_trees(part: TreesPart, specs: ColumnSpecs) -> tuple[TreeFacts, ...]:
@@ -44,7 +44,5 @@ def show_trees(part: TreesPart, specs: ColumnSpecs) -> tuple[TreeFacts, ...]:
             if len(shown) == MOST_DRAWN:
                 return tuple(shown)
             name = None if part.target_count == 1 or part.classes is None else part.classes[target]
-            drawn = draw_tree(owned.tree, columns, number, name)
-            nodes = tuple(NodeFacts(**node) for node in drawn["nodes"])
-            shown.append(TreeFacts(drawn["iteration"], drawn["target"], nodes))
+            shown.append(keep_tree(draw_tree(owned.tree, columns, number, name)))
     return tuple(shown)

@@ -13,7 +13,8 @@ from hekat.ledger.recorded_channel import EXPEL_STEP
 from hekat.protocol.secure_sum.masked.messages import StatementMessage
 from hekat.wire import kind_name
 
-_UPLOAD = re.compile(r"round-(?P<round>\d+)/upload-(?P<number>\d+)/(?P<part>statement|included)")
+_SUM = r"(?:round-(?P<round>\d+)|tree-(?P<tree>\d+)/(?:level-\d+|leaves))"
+_UPLOAD = re.compile(_SUM + r"/upload-(?P<number>\d+)/(?P<part>statement|included)")
 _UPDATE = re.compile(r"round-(?P<round>\d+)/update")
 _GIVEN_UP = re.compile(r"gave up on '(?P<party>.*)'")
 
@@ -68,7 +69,7 @@ def included_by_round(report: AuditReport) -> dict[int, tuple[str, ...]]:
             number = int(update["round"])
             included[number] = (*included.get(number, ()), entry.peer)
         elif found is not None and entry.direction == "sent" and found["part"] == "included":
-            included[int(found["round"])] = tuple(stated.get(int(found["number"]), {}))
+            included[int(found["round"] or found["tree"])] = tuple(stated.get(int(found["number"]), {}))
     return included
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hekat.engine.select import get_engine
-from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.first_few import first_few
-from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
-from hekat.job.party_keys import caveats_on_keys
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.validation import scored_classes
-from hekat.protocol.secure_sum.masked.draw_members import OLDER_COMMITTEE
-from hekat.protocol.secure_sum.masked.opening.opening_schemes import committee_of, members_for_sizes, needs_draw
-from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.state.file_format import this_release
+from hekat.summary.horizontal.caveats_on_sums import (
+    caveats_on_records,
+    caveats_on_tables,
+    caveats_on_the_end,
+    caveats_on_trust,
+)
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.role_result import TableFacts
 from hekat.summary.test_rows import caveats_on_test_rows
@@ -39,20 +38,13 @@ def list_caveats(
     `compares_plain`, `compares_bits`: the job was trained in the clear, or at other bits per value, as well.
     """
     settings, results = job.settings, run.results.values()
-    older_committee = any(result.keeps_older_committee for result in results)
-    caveats = [*_whom_to_trust(settings, older_committee=older_committee), *caveats_on_keys(job.party_keys)]
+    caveats = [*caveats_on_trust(job, run.results)]
     caveats += next((result.model_caveats for result in results if result.model_caveats), ())
-    if settings.protection == "lattice" and any(result.records_with_run for result in results):
-        caveats.append(
-            "one machine plays all roles, and holds every update anyway: upload numbers and records of releases lie in "
-            "the run's folder, in state/, and another run knows nothing of them; between machines each party keeps its "
-            "own (state under [party.NAME] of its site file)"
-        )
-    caveats += _what_operators_allowed(run)
+    caveats += caveats_on_records(settings, run.results)
     caveats += _what_samples_tell(settings)
     caveats += _what_was_done_to_rows(job, run, test_table)
     caveats += _what_sums_tell_of_columns(run)
-    caveats += _what_metrics_are_of(test_table)
+    caveats += [] if test_table is None else caveats_on_test_rows(test_table.rows, test_table.trained_on)
     caveats += _what_validation_tells(run)
     caveats += _what_folds_tell(run)
     caveats += _what_was_compared(run, compares_plain=compares_plain, compares_bits=compares_bits)
@@ -67,11 +59,7 @@ def list_caveats(
     for party, result in run.results.items():
         if result.to_leave_in is not None and result.trained is not None:
             caveats.append(f"{party} was to be lost in round {result.to_leave_in}, and training ended before that")
-    for party, missing in sorted((result.role, result.not_compared) for result in results if result.not_compared):
-        caveats.append(f"{party} did not compare its final model with {', '.join(missing)}: nothing came from it")
-    if len(settings.parties) == 2:
-        caveats.append("with two parties each learns the other's update from every sum")
-    return caveats
+    return [*caveats, *caveats_on_the_end(settings, run.results)]
 
 
 def _what_was_compared(run: FinishedRun, *, compares_plain: bool, compares_bits: bool) -> Iterator[str]:
@@ -86,20 +74,8 @@ def _what_was_compared(run: FinishedRun, *, compares_plain: bool, compares_bits:
         yield "float updates of all parties were compared inside this process to check the stated bound"
 
 
-def _what_operators_allowed(run: FinishedRun) -> Iterator[str]:
-    for role, result in run.results.items():
-        if result.other_sums_accepted:
-            yield f"by the word of {role}'s operator this job may sum other parties than before: {OTHER_SUMS_ACCEPTED}"
-
-
 def _what_was_done_to_rows(job: Job, run: FinishedRun, test_table: TableFacts | None) -> Iterator[str]:
-    tables = {name: result.table for name, result in run.results.items()} | {"the test data": test_table}
-    for name, table in tables.items():
-        if table is None:
-            continue
-        yield from (f"{name}: {note}" for note in table.notes)
-        if table.has_one_class:
-            yield f"{name}: all rows are of one class"
+    yield from caveats_on_tables(run.results, test_table)
     if job.sparse and job.settings.training.standardise:
         yield "sparse rows are scaled by the spread of each column and not centred, so that zeros stay zeros"
 
@@ -129,11 +105,6 @@ def _what_sums_tell_of_columns(run: FinishedRun) -> Iterator[str]:
 def _name_columns(columns: Sequence[str]) -> str:
     names = first_few([*map(repr, columns)], MOST_NAMED)
     return f"columns {names} each hold" if len(columns) > 1 else f"column {names} holds"
-
-
-def _what_metrics_are_of(test_table: TableFacts | None) -> Iterator[str]:
-    if test_table is not None:
-        yield from caveats_on_test_rows(test_table.rows, test_table.trained_on)
 
 
 def _what_validation_tells(run: FinishedRun) -> Iterator[str]:
@@ -182,46 +153,3 @@ def _what_samples_tell(settings: HorizontalSettings) -> Iterator[str]:
             "job's digest; sums over changing parties tell more of each than sums over all: after some rounds every "
             "party can work out how many rows each other one has, and about what it sends where updates change little"
         )
-
-
-def _whom_to_trust(settings: HorizontalSettings, *, older_committee: bool) -> Iterator[str]:
-    if settings.protection == "none":
-        yield "protection is NONE: the aggregator saw every party's update in the clear"
-    elif settings.protection == "paillier":
-        yield (
-            "all parties share one Paillier private key: a party that obtains another's ciphertext can open it, "
-            "so parties trust each other not to work with the aggregator"
-        )
-        if get_engine().single_tenant:
-            yield f"randomiser tables: {PLAIN_TABLES}; this machine's owner says that nobody else's code runs on it"
-        if settings.key_bits < 3072:
-            yield f"a {settings.key_bits}-bit key gives about 112-bit security; 3072 bits give 128"
-    else:
-        yield _who_opens(settings)
-        if older_committee:
-            yield OLDER_COMMITTEE
-        yield (
-            "protection 'lattice' has had no review from outside yet: "
-            "docs/explanation/security.md says what it rests on"
-        )
-
-
-def _who_opens(settings: HorizontalSettings) -> str:
-    if settings.opening == "authority":
-        return (
-            f"the key authority {settings.authority} opens the sums and could open every single update as well, if it "
-            "works with the aggregator; parties hold no key"
-        )
-    if settings.opening == "shared":
-        return (
-            "all parties share one key: a party that obtains another's upload can open it, so parties trust each "
-            "other not to work with the aggregator"
-        )
-    committee = committee_of(settings.sums, members_for_sizes(settings.sums))
-    members, threshold = len(committee.members), committee.threshold
-    drawn = f" of {len(settings.parties)} parties" if needs_draw(settings.sums) else ""
-    return (
-        f"no key opens an update: {threshold} of {members} committee members{drawn} open each sum, of at least "
-        f"{committee.least_included} parties; {members - threshold or 'none'} of them may be lost. This holds against "
-        f"the aggregator {say_colluders(settings.sums)}"
-    )

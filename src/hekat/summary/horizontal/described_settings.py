@@ -9,6 +9,7 @@ from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSetti
 from hekat.protocol.horizontal.training.validation import scored_classes
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, parameters_of_sum
+from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.scheme.lattice import LatticeParameters
 
 # docs/spec/security-estimate.md; not a word more is claimed.
@@ -119,13 +120,20 @@ def _describe_protection(
         return {}
     sets = _possible_sets(settings, packing)
     rings = [one.form.ring for one in sets]
-    way = make_opening_scheme(settings.sums, members=members)
     return {
-        "opening": settings.opening,
-        "openers": list(way.members) or list(settings.parties),
-        "openers_needed": way.quorum or 1,
+        **describe_opening(settings.sums, members),
         "parameter_set": " or ".join(one.name for one in sets),
         "ring": " or ".join(f"degree {ring.degree}, modulus of {ring.modulus.bit_length()} bits" for ring in rings),
         "security": min(map(security_of, sets), key=len),
         **({"check_sum": True} if settings.check_sum else {}),
+    }
+
+
+def describe_opening(settings: SumSettings, members: Sequence[str] | None) -> dict[str, Any]:
+    """Who opens sums under `lattice`; `members` as in `describe_settings`."""
+    way = make_opening_scheme(settings, members=members)
+    return {
+        "opening": settings.opening,
+        "openers": list(way.members) or list(settings.parties),
+        "openers_needed": way.quorum or 1,
     }

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hekat.data import Table, has_one_class
 from hekat.data.repeated_rows import count_repeated
-from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord
-from hekat.protocol.horizontal.training.validation import hold_out
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.summary.horizontal.traffic import SumTraffic, Traffic
 
@@ -35,30 +33,29 @@ class TableFacts:
         return self.rows > 0 and self.trained_on >= self.rows
 
     @classmethod
-    def of(cls, table: Table, settings: HorizontalSettings) -> TableFacts:
-        """The facts of a table for training."""
-        held_out = hold_out(table, settings)[1]
+    def of(cls, table: Table, classes: tuple[str, ...] | None, held_out: Table | None) -> TableFacts:
+        """The facts of a table for training, of which the rows of `held_out` are not trained on."""
         return cls(
             len(table),
             0 if held_out is None else len(held_out),
-            _count_classes(table, settings),
+            _count_classes(table, classes),
             has_one_class(table),
             tuple(table.notes),
         )
 
     @classmethod
-    def of_test(cls, table: Table, settings: HorizontalSettings, training: Iterable[Table]) -> TableFacts:
-        """The facts of test data; `training` are the tables for training that are known here."""
-        trained_on = count_repeated(table, [hold_out(one, settings)[0] for one in training])
-        classes = _count_classes(table, settings)
-        return cls(len(table), 0, classes, has_one_class(table), tuple(table.notes), trained_on)
+    def of_test(cls, table: Table, classes: tuple[str, ...] | None, training: Sequence[Table]) -> TableFacts:
+        """The facts of test data; `training` are the rows known here that are trained on."""
+        counts = _count_classes(table, classes)
+        trained_on = count_repeated(table, training)
+        return cls(len(table), 0, counts, has_one_class(table), tuple(table.notes), trained_on)
 
 
-def _count_classes(table: Table, settings: HorizontalSettings) -> dict[str, int] | None:
-    if settings.classes is None or table.labels is None:
+def _count_classes(table: Table, classes: tuple[str, ...] | None) -> dict[str, int] | None:
+    if classes is None or table.labels is None:
         return None
     counts = Counter(table.labels.tolist())
-    return {label: counts.get(number, 0) for number, label in enumerate(settings.classes)}
+    return {label: counts.get(number, 0) for number, label in enumerate(classes)}
 
 
 @dataclass(frozen=True)
@@ -81,12 +78,11 @@ class TrainedFacts:
 
 
 @dataclass(frozen=True)
-class RoleResult:
-    """One role's end. `seconds` are of its whole session by its clock, `seconds_by_step` of its own work.
+class RowsResult:
+    """One role's end, whatever was trained. `seconds` are of its whole session by its clock, `seconds_by_step` of its
+    own work.
 
-    `table`, `records` and `metrics` (of each record, on the common test set) are a party's. `trained` is None at a role
-    without rows and at a party that did not reach the end. `sum_traffic` is of the last round's sum, None where the
-    party was not in it. `members` were drawn in the run; None where all parties are members, or nobody is.
+    `table` is a party's. `members` were drawn in the run; None where all parties are members, or nobody is.
     `not_compared` names parties with which the final model could not be compared.
     """
 
@@ -95,26 +91,37 @@ class RoleResult:
     seconds_by_step: dict[str, float]
     traffic: Traffic
     table: TableFacts | None = None
-    records: tuple[RoundRecord, ...] = ()
-    metrics: tuple[dict[str, float], ...] = ()
-    trained: TrainedFacts | None = None
-    sum_traffic: SumTraffic | None = None
-    packing: Packing | None = None
     members: tuple[str, ...] | None = None
     not_compared: tuple[str, ...] = ()
-    constant_columns: tuple[str, ...] = ()
-    """Columns that hold one value in every row of all parties, where columns were standardised in this run."""
-    dominated_columns: tuple[str, ...] = ()
-    """Columns in which a single row of all parties makes up a fifth of the variance or more, where they were."""
-    columns_apart: tuple[str, ...] = ()
-    """Columns in which this party's rows lie beside the rows of all others, as with another unit, where they were."""
     to_leave_in: int | None = None
-    """The round in which the party was to leave, to see the others go on."""
+    """The round or iteration in which the party was to leave, to see the others go on."""
     keeps_older_committee: bool = False
     """The run goes on with the committee of a release that drew none."""
     records_with_run: bool = False
     """Upload numbers and records of releases lie in the run's folder, and another run knows nothing of them."""
     other_sums_accepted: bool = False
     """The role's operator allowed the job to sum other parties than before."""
+
+
+@dataclass(frozen=True)
+class RoleResult(RowsResult):
+    """One role's end in a horizontal run.
+
+    `records` and `metrics` (of each record, on the common test set) are a party's. `trained` is None at a role without
+    rows and at a party that did not reach the end. `sum_traffic` is of the last round's sum, None where the party was
+    not in it.
+    """
+
+    records: tuple[RoundRecord, ...] = ()
+    metrics: tuple[dict[str, float], ...] = ()
+    trained: TrainedFacts | None = None
+    sum_traffic: SumTraffic | None = None
+    packing: Packing | None = None
+    constant_columns: tuple[str, ...] = ()
+    """Columns that hold one value in every row of all parties, where columns were standardised in this run."""
+    dominated_columns: tuple[str, ...] = ()
+    """Columns in which a single row of all parties makes up a fifth of the variance or more, where they were."""
+    columns_apart: tuple[str, ...] = ()
+    """Columns in which this party's rows lie beside the rows of all others, as with another unit, where they were."""
     model_caveats: tuple[str, ...] = field(default=())
     """What a reader of the run's report has to know of a model that is not Hekat's own."""

@@ -12,12 +12,16 @@ from hekat.protocol.role_session import RoleSession
 # first that fits. What fits none begins or ends a session.
 _KINDS = (
     ("bounds", re.compile(r"(?:fold-\d+/)?round-\d+/(?:exponents(?:/|$)|range$|clip$)")),
-    ("agreement", re.compile(r"(?:fold-\d+/)?round-\d+/(?:end|agreed)$")),
+    ("agreement", re.compile(r"(?:(?:fold-\d+/)?round-\d+|(?:start|tree-\d+)/[a-z]+(?:-\d+)?)/(?:end|agreed)$")),
     ("sums", re.compile(r"(?:fold-\d+/)?round-\d+/")),
     ("categories", re.compile(r"categories/")),
     ("fill", re.compile(r"fill/")),
     ("standardise", re.compile(r"standardise/")),
     ("validation", re.compile(r"(?:fold-\d+/)?validation/")),
+    ("bins", re.compile(r"start/")),
+    ("histograms", re.compile(r"tree-\d+/level-\d+/")),
+    ("leaves", re.compile(r"tree-\d+/leaves/")),
+    ("losses", re.compile(r"final/loss")),
 )
 _OTHERS = "session"
 _ROUND = re.compile(r"(?:fold-(\d+)/)?round-(\d+)/")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from hekat.job.vertical_trees.job_file import TreesJob
+from hekat.summary.trees.described_training import describe_training
 
 Described = dict[str, str | int | float | bool | list[str] | None]
 
 
 def describe_trees_settings(job: TreesJob) -> Described:
     """Every setting; those that are off or belong to another protection are left out."""
-    settings, training = job.settings, asdict(job.settings.training)
-    if not training["early_stopping"]:
-        for name in ("validation_fraction", "n_iter_no_change", "tol"):
-            del training[name]
+    settings = job.settings
     described: Described = {
         "guest": settings.guest,
         "hosts": list(settings.hosts),
@@ -22,7 +18,7 @@ def describe_trees_settings(job: TreesJob) -> Described:
         "key_bits": settings.key_bits if settings.protection == "paillier" else None,
         "task": settings.task,
         "classes": None if settings.classes is None else list(settings.classes),
-        **{name: value for name, value in training.items() if value is not None},
+        **describe_training(settings.training),
         "hide_partition": settings.hide_partition,
         "label_party_first_trees": settings.label_party_first_trees,
         "max_level_sums": settings.max_level_sums,

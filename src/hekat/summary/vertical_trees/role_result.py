@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hekat.protocol.vertical_trees.party_run import TreeRecord
+from hekat.summary.trees.drawn_facts import Importance, TreeFacts
 from hekat.summary.vertical.role_result import ColumnsResult
 
 
@@ -14,38 +15,6 @@ class TimedIteration:
 
     record: TreeRecord
     seconds: float
-
-
-@dataclass(frozen=True)
-class Importance:
-    """What a column did for all trees, as `summary.trees.shape.ImportanceFacts` has it."""
-
-    owner: str
-    column: str
-    gain: float
-    splits: int
-
-
-@dataclass(frozen=True)
-class NodeFacts:
-    """A node, as `summary.trees.shape.DrawnNode` has it."""
-
-    owner: str | None
-    column: str | None
-    test: str | None
-    left: int | None
-    right: int | None
-    value: float | None
-    rows: int
-
-
-@dataclass(frozen=True)
-class TreeFacts:
-    """A tree, as `summary.trees.shape.DrawnTree` has it."""
-
-    iteration: int
-    target: str | None
-    nodes: tuple[NodeFacts, ...]
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import cast
 
 from hekat.job.vertical_trees.job_file import PROTOCOL
 from hekat.protocol.vertical_trees.timing_labels import PARTS
 from hekat.summary.convergence import describe_convergence
 from hekat.summary.party_views import PartyView
 from hekat.summary.run_facts import Played, facts_of_run
-from hekat.summary.trees.shape import DrawnTree, ImportanceFacts
+from hekat.summary.trees.drawn_facts import importance_tables, tree_tables
 from hekat.summary.vertical.facts import (
     count_bytes,
     count_test_rows,
@@ -71,8 +69,8 @@ def summarise_trees(
         convergence=describe_convergence(
             [one["loss"] for one in iterations if one["loss"] is not None], stopped_early=stopped_early
         ),
-        importance=[] if run.guest is None else [cast(ImportanceFacts, asdict(one)) for one in run.guest.importance],
-        trees=[] if run.guest is None else [cast(DrawnTree, _as_lists(asdict(one))) for one in run.guest.trees],
+        importance=[] if run.guest is None else importance_tables(run.guest.importance),
+        trees=[] if run.guest is None else tree_tables(run.guest.trees),
         seconds=sum_seconds(run),
         seconds_by_role={name: dict(found.seconds_by_step) for name, found in run.results.items()},
         seconds_by_part=seconds_by_part(run, PARTS),
@@ -80,9 +78,3 @@ def summarise_trees(
         seen=list(views),
         notes=[*more_caveats, *list_trees_caveats(run, compares_centralised=compared is not None)],
     )
-
-
-def _as_lists(tree: dict[str, object]) -> dict[str, object]:
-    nodes = tree["nodes"]
-    assert isinstance(nodes, tuple)
-    return {**tree, "nodes": list(nodes)}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.model import evaluate_numbers, evaluate_probabilities
-from hekat.protocol.vertical_trees.prediction.answers import answers_of
+from hekat.model.trees.answers import answers_of
 
 FloatArray = npt.NDArray[np.float64]
 

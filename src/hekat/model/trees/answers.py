@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.model.trees import make_objective
+from hekat.model.trees.objective import make_objective
 
 FloatArray = npt.NDArray[np.float64]
 

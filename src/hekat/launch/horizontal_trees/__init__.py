@@ -1,0 +1,1 @@
+"""Runs of trees across rows: all roles in this process."""

@@ -1,0 +1,1 @@
+"""How boosted trees across rows are shown."""

@@ -1,0 +1,24 @@
+"""An iteration of trees across rows, for the event log and the terminal."""
+
+from __future__ import annotations
+
+from hekat.job.horizontal_trees.job_file import RowTreesJob
+from hekat.protocol.horizontal_trees.training import IterationRecord
+from hekat.state import EventLog
+
+
+def phase_of(job: RowTreesJob) -> str:
+    """The name of a run of the job, as events and terminals have it."""
+    return "plain" if job.settings.protection == "none" else "encrypted"
+
+
+def write_iteration(events: EventLog, record: IterationRecord) -> None:
+    """Write the iteration into the log; `loss` is of the model before it. Raises StateError."""
+    events.write("iteration", iteration=record.iteration, loss=record.loss, validation=record.held_out)
+
+
+def describe_iteration(record: IterationRecord) -> str:
+    """The losses before the iteration, for a line on the terminal."""
+    found = record.held_out
+    shown = next((f", held out {found[name]:.4f}" for name in ("log_loss", "rmse") if name in found), "")
+    return f"iteration {record.iteration}, loss before it {record.loss:.4f}{shown}"

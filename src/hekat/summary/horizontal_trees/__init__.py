@@ -1,0 +1,1 @@
+"""What trees across rows leave behind, and what summaries tell of them."""

@@ -1,0 +1,69 @@
+"""What a reader of a report on trees across rows has to keep in mind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hekat.job.horizontal_trees.job_file import RowTreesJob
+from hekat.summary.horizontal.caveats import FEW_ROWS_PER_PARTY
+from hekat.summary.horizontal.caveats_on_sums import (
+    caveats_on_records,
+    caveats_on_tables,
+    caveats_on_the_end,
+    caveats_on_trust,
+)
+from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal_trees.finished_run import FinishedRowTreesRun
+from hekat.summary.test_rows import caveats_on_test_rows
+
+
+def list_row_trees_caveats(run: FinishedRowTreesRun, test_table: TableFacts | None) -> list[str]:
+    """The caveats of a finished run."""
+    job, settings = run.job, run.job.settings
+    caveats = [
+        *caveats_on_trust(job, run.results),
+        *_who_learns_what(job),
+        *caveats_on_records(settings, run.results),
+        *caveats_on_tables(run.results, test_table),
+        *([] if test_table is None else caveats_on_test_rows(test_table.rows, test_table.trained_on)),
+        *_what_validation_tells(run),
+    ]
+    if run.resumed_after is not None:
+        caveats.append(
+            f"resumed after iteration {run.resumed_after}: seconds and bytes count only the iterations after it"
+        )
+    for party, result in run.results.items():
+        if result.to_leave_in is not None and result.grown is not None:
+            caveats.append(f"{party} was to be lost in iteration {result.to_leave_in}, and training ended before that")
+    return [*caveats, *caveats_on_the_end(settings, run.results)]
+
+
+def _who_learns_what(job: RowTreesJob) -> Iterator[str]:
+    settings = job.settings
+    yield (
+        "every party learned counts of rows of all parties by cell and bin of each column, in each node that sums were "
+        f"asked for; {settings.training.min_samples_leaf:,} rows bound a leaf, not a bin: a bin with one row says that "
+        "some party has a row there, and what its label is"
+    )
+    if settings.sums.min_parties < len(settings.parties):
+        yield (
+            f"sums may be of {settings.sums.min_parties} of {len(settings.parties)} parties: the parties that go on "
+            "without a lost one may learn its counts by subtraction"
+        )
+
+
+def _what_validation_tells(run: FinishedRowTreesRun) -> Iterator[str]:
+    held_out = [result.table.held_out for result in run.results.values() if result.table and result.table.held_out]
+    if not held_out:
+        return
+    count, classes = sum(held_out), run.job.settings.classes
+    yield (
+        f"{count:,} rows of {len(held_out)} parties were held out of training; before each iteration all parties learn "
+        f"how many there are, {'how many are right, ' if classes else ''}and their loss"
+        + (", and of the final model how many of each class lie in each bin of its scores" if classes else "")
+    )
+    if count < FEW_ROWS_PER_PARTY * len(held_out):
+        yield (
+            f"fewer than {FEW_ROWS_PER_PARTY} held-out rows a party: such sums tell something of single rows, and are "
+            "a rough measure of the model"
+        )

@@ -1,0 +1,175 @@
+"""Jobs of trees across rows as runs on one machine: what they leave, and that they go on where they stopped."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hekat.cli.main import main
+from hekat.errors import InputError, PartyStoppedError, PolicyError, StateError
+from hekat.launch.horizontal_trees.run import run_row_trees_job
+from hekat.report import load_summary
+from hekat.report.views import brief_of, render_page, terminal_findings, terminal_tables
+from hekat.run.load_any_model import load_any_model
+from hekat.state.array_file import decode_arrays, encode_arrays
+
+MEASURED = "[validation]\nhold_out = 0.2\n"
+
+
+@pytest.fixture
+def run(clinics, tmp_path):
+    def play(**options):
+        return run_row_trees_job(clinics.load_inputs(), tmp_path / "runs", **options)
+
+    return play
+
+
+def test_the_protected_run_ends_with_the_trees_of_the_run_in_the_clear(clinics, run) -> None:
+    summaries = {}
+    for kind in ("none", "lattice"):
+        clinics.write_job(f"{MEASURED}[protection]\nkind = '{kind}'\n", head='test_data = "test"')
+        result = run()
+        summaries[kind] = load_summary(result.folder)
+        page = render_page(summaries[kind])
+        assert ("This run was NOT protected" in page) == (kind == "none")
+        assert len(terminal_tables(summaries[kind])) > 5
+        assert terminal_findings(summaries[kind])
+        assert brief_of(summaries[kind]).table is not None
+    plain, masked = summaries["none"], summaries["lattice"]
+    assert [one["kind"] for one in (*plain["results"], *masked["results"])] == ["plain", "encrypted"]
+    assert masked["trees"] == plain["trees"]
+    assert masked["results"][0]["metrics"] == plain["results"][0]["metrics"]
+    assert masked["results"][0]["metrics"]["auc"] > 0.85
+    assert masked["results"][0]["validation"]["rows"] == 72
+    assert [one["iteration"] for one in masked["iterations"]] == [1, 2, 3]
+    losses = [one["loss"] for one in masked["iterations"]]
+    assert losses == sorted(losses, reverse=True)
+    assert {one["parties"] for one in map(_as_tuple, masked["included"])} == {("county", "lake", "north")}
+    assert not any("gradient" in line for line in masked["aggregator_saw"])
+
+
+def _as_tuple(included):
+    return {**included, "parties": tuple(sorted(included["parties"]))}
+
+
+def test_gaps_stay_and_categories_are_columns_of_their_own(clinics, run) -> None:
+    table = clinics.load_inputs().tables["north"]
+    assert table.feature_names == ("age", "dose", "town=hill", "town=port", "town=mill")
+    towns = table.features[:, 2:]
+    assert np.isnan(table.features[:, 0]).any()
+    # An empty cell of categories is in none of them.
+    assert set(towns.sum(axis=1)) == {0.0, 1.0}
+    notes = run().summary["notes"]
+    assert any("empty cells of column 'age' left empty" in note for note in notes)
+
+
+def test_new_rows_are_predicted_by_whoever_has_the_model(clinics, run, tmp_path, capsys) -> None:
+    clinics.write_job(head='test_data = "test"')
+    result = run()
+    out = tmp_path / "scores.csv"
+    test = str(clinics.folder / "test.csv")
+    assert main(["predict", str(result.folder), "--data", test, "--label", "sick", "--out", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["metrics"] == pytest.approx(result.summary["results"][0]["metrics"])
+    assert out.read_text().splitlines()[0] == "prediction,probability_no,probability_yes"
+    assert len(out.read_text().splitlines()) == 121
+    strange = tmp_path / "strange.csv"
+    strange.write_text("dose,town,age\n0.5,moon,\n1.5,,44\n")
+    assert main(["predict", str(result.folder), "--data", str(strange), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 2
+    strange.write_text("dose,town\n0.5,hill\n")
+    assert main(["predict", str(result.folder), "--data", str(strange)]) == 2
+    assert "lacks columns of the model" in capsys.readouterr().err
+
+
+def test_a_regression_is_measured_by_its_error(clinics, run) -> None:
+    clinics.write_tables(numbers=True)
+    clinics.write_job(MEASURED, head='test_data = "test"', classes="")
+    result = run()
+    found = result.summary["results"][0]
+    assert found["metrics"]["r2"] > 0.3
+    assert found["validation"]["rmse"] > 0
+    assert load_any_model(result.folder).classes is None
+
+
+@pytest.mark.parametrize(
+    ("array", "change", "flaw"),
+    [
+        ("node_left", np.zeros_like, "nodes that lead to no leaf"),
+        ("node_value", lambda values: values * np.inf, "leaves or gains beyond reason"),
+        ("edges", lambda values: values[:-1], "edge_starts of other entries"),
+        ("start_scores", lambda values: np.repeat(values, 3), "of an iteration|other classes"),
+    ],
+)
+def test_a_model_file_that_no_run_wrote_is_refused(clinics, run, tmp_path, array, change, flaw) -> None:
+    clinics.write_job("[protection]\nkind = 'none'\n")
+    path = run().folder / "model.npz"
+    metadata, arrays = decode_arrays(path.read_bytes(), "model", "here")
+    with np.errstate(invalid="ignore"):
+        arrays[array] = np.ascontiguousarray(change(arrays[array]))
+    hostile = tmp_path / "model.npz"
+    hostile.write_bytes(encode_arrays("model", metadata, arrays))
+    with pytest.raises(StateError, match=flaw):
+        load_any_model(hostile)
+
+
+def test_a_stopped_run_goes_on_from_its_last_tree_and_ends_as_if_it_had_not_stopped(
+    clinics, run, tmp_path, monkeypatch
+) -> None:
+    whole = run()
+
+    def leave(observer, record, state):
+        if record.iteration == 2:
+            raise RuntimeError("power cut")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hekat.launch.horizontal_trees.run._Run.note_iteration", leave)
+        with pytest.raises(PartyStoppedError) as stopped:
+            run_row_trees_job(clinics.load_inputs(), tmp_path / "stopped")
+    assert stopped.value.saved in ("checkpoint of iteration 1", "checkpoint of iteration 2")
+    (folder,) = (tmp_path / "stopped").iterdir()
+    again = run_row_trees_job(clinics.load_inputs(), tmp_path / "again", resume_from=folder)
+    assert again.summary["trees"] == whole.summary["trees"]
+    assert [one["loss"] for one in again.summary["iterations"]] == [one["loss"] for one in whole.summary["iterations"]]
+    assert any(note.startswith("resumed after iteration") for note in again.summary["notes"])
+    with pytest.raises(StateError, match="is finished"):
+        run(resume_from=whole.folder)
+    with pytest.raises(StateError, match="there is nothing to resume"):
+        run(resume_from=tmp_path)
+    (clinics.folder / "lake.csv").write_text((clinics.folder / "north.csv").read_text())
+    with pytest.raises(StateError, match="the rows of lake are not those that the run began with"):
+        run_row_trees_job(clinics.load_inputs(), tmp_path / "other", resume_from=folder)
+
+
+def test_a_lost_party_ends_the_run_by_name_unless_the_job_bears_it(clinics, run, tmp_path) -> None:
+    with pytest.raises(PartyStoppedError, match="lake") as stopped:
+        run(dropouts={"lake": 2})
+    assert stopped.value.saved == "checkpoint of iteration 1"
+    clinics.write_job(head="min_parties = 2")
+    with pytest.raises(PolicyError, match="a loss in an iteration that does not come"):
+        run(dropouts={"lake": 4})
+
+
+@pytest.mark.parametrize(
+    ("table", "what"),
+    [
+        ("age,dose,town,sick\n,1,hill,yes\n,2,port,no\n", "column 'age' has no value in any row"),
+        ("age,dose,town,sick\n1,1,hill,\n2,2,port,no\n", "label"),
+        ("age,dose,town,sick\n1,1,hill,yes\n2,2,port,yes\n", "rows of one class only"),
+        ("age,dose,town,sick\n1,inf,hill,yes\n2,2,port,no\n", "'dose'"),
+        ("age,dose,town,sick\n1,1,moon,yes\n2,2,port,no\n", "town"),
+        ("age,town,sick\n1,hill,yes\n2,port,no\n", "column"),
+    ],
+)
+def test_tables_that_trees_cannot_learn_from_are_refused_before_anything_is_written(
+    clinics, tmp_path, table: str, what: str
+) -> None:
+    for party in ("north", "lake", "county"):
+        (clinics.folder / f"{party}.csv").write_text(table)
+        if what == "column":
+            break
+    with pytest.raises(InputError, match=what):
+        clinics.load_inputs()
+    assert not (tmp_path / "runs").exists()
