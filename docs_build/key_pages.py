@@ -24,6 +24,10 @@ file. `hekat init` writes one with every key.
 """
 _TITLES = {
     "horizontal": ("Same columns, other rows", '`protocol = "horizontal"`.'),
+    "horizontal_trees": (
+        "Boosted trees, the same columns and other rows",
+        '`protocol = "horizontal_trees"`.',
+    ),
     "vertical_linear": ("Other columns of the same people", '`protocol = "vertical_linear"`.'),
     "vertical_trees": ("Boosted trees on other columns of the same people", '`protocol = "vertical_trees"`.'),
     "psi": ("Which ids are common", '`protocol = "psi"`.'),

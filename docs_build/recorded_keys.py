@@ -14,6 +14,7 @@ from typing import Any
 from hekat.channel import PartyKey
 from hekat.job.averaging.job_file import load_averaging_job
 from hekat.job.horizontal.job_file import load_job
+from hekat.job.horizontal_trees.job_file import load_row_trees_job
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.psi.job_file import load_intersection_job
 from hekat.job.section import Section
@@ -158,6 +159,12 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
             + f"[training.optimiser_settings]\nrho = 0.9\n[validation]\nhold_out = 0.2\n{columns}{keys['horizontal']}",
             load_job,
         ),
+        "horizontal_trees": (
+            head.format(protocol="horizontal_trees")
+            + 'parties = ["north", "south", "east"]\naggregator = "hub"\ndata = "visits"\nclasses = ["no", "yes"]\n'
+            + f'weight_max = 10\n{columns}{keys["horizontal_trees"]}',
+            load_row_trees_job,
+        ),
         "vertical_linear": (
             head.format(protocol="vertical_linear")
             + f'{guest}arbiter = "judge"\nclasses = ["no", "yes"]\n'
@@ -197,6 +204,7 @@ _SOURCES = {
 }
 _ROLES = {
     "horizontal": ("north", "south", "east", "hub"),
+    "horizontal_trees": ("north", "south", "east", "hub"),
     "vertical_linear": ("north", "south", "judge"),
     "vertical_trees": ("north", "south"),
     "psi": ("north", "south"),

@@ -16,7 +16,7 @@ from hekat.job.job_head import read_head
 from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
 from hekat.job.party_keys import caveats_on_keys
 from hekat.job.site_file import Site, load_site
-from hekat.run.horizontal.upload_states import check_outlasts_runs
+from hekat.run.rows.upload_states import check_outlasts_runs
 
 _WITH_THE_OTHERS = "with the other organisations, and each key's fingerprint with its owner, by telephone"
 _APPROVED, _NOT_APPROVED, _APPROVES_NOTHING = "approved", "not approved", "the aggregator: approves nothing"

@@ -20,7 +20,7 @@ from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, check_upload_state, open_upload_state
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan, samples_ahead
-from hekat.run.horizontal.upload_states import STATE_FOLDER, check_outlasts_runs, is_whole
+from hekat.run.rows.upload_states import STATE_FOLDER, check_outlasts_runs, is_whole
 from hekat.toml_text import toml_key
 
 _ROWS_OF_APPS = b"hekat/rows/app/1"

@@ -17,15 +17,15 @@ from hekat.job.load_any_job import AnyJob, check_is_played, check_role_may_run
 from hekat.job.site_file import Site
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
 from hekat.run.horizontal.found_categories import settle_as_before
-from hekat.run.horizontal.kept_rows import check_rows_kept
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.resume import load_stopped
 from hekat.run.horizontal.role_run import run_horizontal_role
-from hekat.run.horizontal.upload_states import check_upload_states, has_all_rows
 from hekat.run.own_keys import OwnKeys, find_own_keys
 from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.psi.role_run import run_intersection_role
 from hekat.run.role_folder import Place
+from hekat.run.rows.kept_rows import check_rows_kept
+from hekat.run.rows.upload_states import check_upload_states, has_all_rows
 from hekat.run.vertical.resume import load_stopped_part
 from hekat.run.vertical_linear.epochs import EPOCHS
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs

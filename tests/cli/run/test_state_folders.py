@@ -15,7 +15,7 @@ from hekat.errors import JobError, StateError
 from hekat.launch.horizontal.run import run_job
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
-from hekat.run.horizontal.upload_states import check_upload_states, may_lie_with_run
+from hekat.run.rows.upload_states import check_upload_states, may_lie_with_run
 
 PARTIES = ("north", "east", "south", "west", "middle")
 

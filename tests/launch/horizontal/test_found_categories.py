@@ -26,12 +26,12 @@ from hekat.launch.horizontal.run import run_job
 from hekat.protocol.horizontal import party as party_role
 from hekat.protocol.horizontal.categories import agree_on_categories
 from hekat.run.horizontal.found_categories import SettledInputs, settle_as_before
-from hekat.run.horizontal.kept_rows import ROWS_FOLDER
 from hekat.run.horizontal.load_inputs import load_inputs
 from hekat.run.horizontal.role import HorizontalRole, RoleContext
 from hekat.run.horizontal.trained_model import load_trained_model
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, EARLIER_FILE
 from hekat.run.horizontal.vocabulary_entry import decode_vocabulary, encode_vocabulary
+from hekat.run.rows.kept_rows import ROWS_FOLDER
 from hekat.state import load_checkpoint, save_checkpoint
 
 TEXTS = {

@@ -21,12 +21,12 @@ from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.errors import InputError, JobError, PolicyError, ProtocolError
 from hekat.model.trees import bin_rows
+from hekat.model.trees.answers import answers_of
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_run import TreesRun
 from hekat.protocol.vertical_trees.prediction import predict_scores as module
-from hekat.model.trees.answers import answers_of
 from hekat.protocol.vertical_trees.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 

@@ -26,7 +26,7 @@ from hekat.launch.horizontal.run import run_job
 from hekat.live.first_state import count_values
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE
-from hekat.run.horizontal.upload_states import check_upload_states
+from hekat.run.rows.upload_states import check_upload_states
 
 
 def run_horizontal(options: argparse.Namespace) -> int:

@@ -18,9 +18,9 @@ from hekat.cli.tables import show_tables
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal_trees.run import run_row_trees_job
 from hekat.report import Table
-from hekat.run.horizontal.upload_states import check_upload_states
 from hekat.run.horizontal_trees.checkpoints import has_checkpoint
 from hekat.run.horizontal_trees.load_inputs import RowTreesInputs, load_row_trees_inputs
+from hekat.run.rows.upload_states import check_upload_states
 
 ALARM = "Protection is NONE: the aggregator will see every party's histograms in the clear."
 

@@ -378,7 +378,7 @@ class ColumnSpecs:
 
         Args:
             described: Plain values of JSON.
-            keeps_gaps: As the specs have it, of which `to_json` tells nothing.
+            keeps_gaps: As the specs have it: `to_json` does not tell.
 
         Returns:
             The specs.

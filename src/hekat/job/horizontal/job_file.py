@@ -12,9 +12,9 @@ from hekat.errors import JobError
 from hekat.job.horizontal.default_algorithm import default_algorithm, default_rounds, default_value_bits
 from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
-from hekat.job.horizontal.protection_section import read_protection
 from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
+from hekat.job.rows.protection_section import read_protection
 from hekat.job.section import Section
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings

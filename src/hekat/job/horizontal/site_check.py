@@ -7,7 +7,6 @@ from collections.abc import Collection
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.job.horizontal.committee_policy import checks_of_committee
 from hekat.job.horizontal.job_file import PROTOCOL, Job
-from hekat.job.horizontal.rows_checks import on_holdings, on_protection, on_row_tables
 from hekat.job.policy.job_limits import (
     check_category_rows,
     check_model,
@@ -18,6 +17,7 @@ from hekat.job.policy.job_limits import (
 )
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
 from hekat.job.policy.shared_checks import check_exactness_check, on_job
+from hekat.job.rows.site_checks import on_holdings, on_protection, on_row_tables
 from hekat.job.site_file import Site
 
 _CURE_OF_ROUNDS = (

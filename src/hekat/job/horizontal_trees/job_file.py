@@ -10,9 +10,9 @@ from typing import Final
 from hekat.channel import PartyPublicKey
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
-from hekat.job.horizontal.protection_section import read_protection
 from hekat.job.job_head import FOUND, read_head_of, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
+from hekat.job.rows.protection_section import read_protection
 from hekat.job.section import Section
 from hekat.job.trees.sections import read_training, read_tree_columns, refuse_sparse, task_of
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings

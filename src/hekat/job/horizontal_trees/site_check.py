@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hekat.job.horizontal.committee_policy import checks_of_committee
-from hekat.job.horizontal.rows_checks import on_holdings, on_protection, on_row_tables
 from hekat.job.horizontal_trees.job_file import PROTOCOL, RowTreesJob
 from hekat.job.policy.job_limits import check_validation_bins
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
 from hekat.job.policy.shared_checks import on_job, on_model, on_rounds
+from hekat.job.rows.site_checks import on_holdings, on_protection, on_row_tables
 from hekat.job.site_file import Site
 from hekat.job.trees.sections import MODEL
 from hekat.protocol.horizontal_trees.measures import SCORE_BINS

@@ -15,8 +15,8 @@ from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.load_inputs import HorizontalInputs
-from hekat.run.horizontal.upload_states import open_passing_states
 from hekat.run.progress import Progress
+from hekat.run.rows.upload_states import open_passing_states
 from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog
 from hekat.summary.horizontal.finished_run import FinishedRun

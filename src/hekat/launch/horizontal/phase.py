@@ -11,7 +11,7 @@ from hekat.channel import PartyKey
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL
-from hekat.job.horizontal.rows_job import RowsSettings
+from hekat.job.rows.rows_job import RowsSettings
 from hekat.launch.horizontal.in_process import MetricsOnce, SharedObserver, play_all
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState

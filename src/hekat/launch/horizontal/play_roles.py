@@ -1,4 +1,4 @@
-"""Plays every role of a run on rows in this process, whatever the parties train, some of which may drop out."""
+"""Plays every role of a run on rows in this process, whatever the parties train; parties may drop out."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from hekat.errors import PartyLostError, PartyStoppedError
-from hekat.job.horizontal.rows_job import RowsJob, RowsSettings
+from hekat.job.rows.rows_job import RowsJob, RowsSettings
 from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.in_process import play_in_process
-from hekat.run.horizontal.rows_role import RowsRole
+from hekat.run.rows.role import RowsRole
 
 S = TypeVar("S")
 

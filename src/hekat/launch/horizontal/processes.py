@@ -22,8 +22,8 @@ from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role_run import EXACTNESS_NEEDS_ONE_PROCESS, phase_of
-from hekat.run.horizontal.upload_states import check_upload_states
 from hekat.run.progress import Progress, Silence
+from hekat.run.rows.upload_states import check_upload_states
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hekat.errors import PolicyError
-from hekat.job.horizontal.rows_job import RowsSettings
+from hekat.job.rows.rows_job import RowsSettings
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 
 

@@ -26,7 +26,6 @@ from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.run.horizontal.different_models import finish_setting_aside, says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.found_categories import settle_as_before, with_settled_table
-from hekat.run.horizontal.kept_rows import check_rows_kept, keep_rows
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.run.horizontal.resume import load_common
@@ -39,13 +38,14 @@ from hekat.run.horizontal.training_state_file import (
     keep_earlier,
     save_state,
 )
-from hekat.run.horizontal.upload_states import (
+from hekat.run.progress import Progress, Silence
+from hekat.run.rows.kept_rows import check_rows_kept, keep_rows
+from hekat.run.rows.upload_states import (
     check_upload_states,
     keep_states_in,
     open_states,
     roles_without_own_folder,
 )
-from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.state import EventLog, RunDirectory, create_run_directory, cure_of_parent

@@ -39,14 +39,7 @@ from hekat.protocol.in_process import make_sessions
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.run.horizontal.different_models import says_models_differ
-from hekat.run.horizontal.kept_rows import check_rows_kept, keep_rows
 from hekat.run.horizontal.trained_model import MODEL_FILE
-from hekat.run.horizontal.upload_states import (
-    check_upload_states,
-    keep_states_in,
-    open_states,
-    roles_without_own_folder,
-)
 from hekat.run.horizontal_trees.checkpoints import (
     load_unfinished_trees,
     save_checkpoint_in,
@@ -59,6 +52,13 @@ from hekat.run.horizontal_trees.load_inputs import RowTreesInputs
 from hekat.run.horizontal_trees.role import RowTreesContext, RowTreesObserver, RowTreesRole
 from hekat.run.horizontal_trees.trained_trees import save_trained_trees
 from hekat.run.progress import Progress, Silence
+from hekat.run.rows.kept_rows import check_rows_kept, keep_rows
+from hekat.run.rows.upload_states import (
+    check_upload_states,
+    keep_states_in,
+    open_states,
+    roles_without_own_folder,
+)
 from hekat.run.run_events import logged_run
 from hekat.run.session_keys import session_keys, write_public_keys
 from hekat.run.timeout_hint import name_timeout_key

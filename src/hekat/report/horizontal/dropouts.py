@@ -14,7 +14,7 @@ _LAST_STEPS = ("final", "validation")
 
 
 def dropout_rounds(summary: Mapping[str, Any]) -> dict[str, str]:
-    """When each lost party was lost: "in round 5", "before round 1", or "after the last round"; trees have iterations."""
+    """When each lost party was lost: "in round 5", "before round 1", "after the last round"; trees have iterations."""
     word = _word(summary)
     return {loss["party"]: _when(loss, word) for loss in summary.get("lost", [])}
 

@@ -55,7 +55,7 @@ def importance_by_owner(summary: Mapping[str, Any]) -> dict[str, tuple[float, in
 
 
 def are_shared(summary: Mapping[str, Any]) -> bool:
-    """Whether the columns are not one party's own but those of all parties, as across rows."""
+    """Whether all parties have the same columns, as across rows."""
     parties = {party["name"] for party in summary["parties"]}
     return not any(one["owner"] in parties for one in summary["importance"])
 

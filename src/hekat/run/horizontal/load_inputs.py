@@ -32,7 +32,10 @@ from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training.validation import check_rows_to_split, hold_out
 from hekat.protocol.secure_sum.sum_plan import SumPlan
-from hekat.run.horizontal.row_tables import (
+from hekat.run.horizontal.trained_model import check_can_export
+from hekat.run.load_keys import load_party_keys
+from hekat.run.rows.inputs import RowsInputs
+from hekat.run.rows.tables import (
     TEST_NAME,
     arrange_tables,
     check_test_table,
@@ -40,9 +43,6 @@ from hekat.run.horizontal.row_tables import (
     load_leader_key,
     load_rows,
 )
-from hekat.run.horizontal.rows_inputs import RowsInputs
-from hekat.run.horizontal.trained_model import check_can_export
-from hekat.run.load_keys import load_party_keys
 from hekat.scheme.paillier.randomiser import check_table_memory
 
 MAX_PARAMETERS = 2**31

@@ -28,8 +28,8 @@ from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan
-from hekat.run.horizontal.rows_role import RowsContext, RowsRole
 from hekat.run.resume_point import ResumePoint
+from hekat.run.rows.role import RowsContext, RowsRole
 from hekat.summary.horizontal.role_result import RoleResult, TableFacts, TrainedFacts
 from hekat.summary.horizontal.traffic import sum_traffic_of
 

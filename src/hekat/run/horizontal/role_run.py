@@ -13,7 +13,6 @@ from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.run.horizontal.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.found_categories import SettledInputs, opening_table
-from hekat.run.horizontal.kept_rows import keep_rows
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
 from hekat.run.horizontal.resume import Stopped, resume_role
@@ -25,9 +24,10 @@ from hekat.run.horizontal.training_state_file import (
     keep_earlier,
     save_state,
 )
-from hekat.run.horizontal.upload_states import keep_states_in, open_states, roles_without_own_folder
 from hekat.run.progress import Progress
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
+from hekat.run.rows.kept_rows import keep_rows
+from hekat.run.rows.upload_states import keep_states_in, open_states, roles_without_own_folder
 from hekat.run.timeout_hint import name_timeout_key
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun

@@ -22,7 +22,9 @@ from hekat.protocol.horizontal_trees.party import check_row_count
 from hekat.protocol.horizontal_trees.sums_ahead import plan_sums
 from hekat.protocol.horizontal_trees.training import check_rows, split_rows
 from hekat.protocol.secure_sum.sum_plan import SumPlan
-from hekat.run.horizontal.row_tables import (
+from hekat.run.load_keys import load_party_keys
+from hekat.run.rows.inputs import RowsInputs
+from hekat.run.rows.tables import (
     TEST_NAME,
     arrange_tables,
     check_test_table,
@@ -30,8 +32,6 @@ from hekat.run.horizontal.row_tables import (
     load_leader_key,
     load_rows,
 )
-from hekat.run.horizontal.rows_inputs import RowsInputs
-from hekat.run.load_keys import load_party_keys
 from hekat.scheme.paillier.randomiser import check_table_memory
 
 

@@ -17,9 +17,9 @@ from hekat.protocol.horizontal_trees.state import TreesState
 from hekat.protocol.horizontal_trees.sums_ahead import iteration_of, plan_sums
 from hekat.protocol.horizontal_trees.training import IterationRecord, LocalRun, split_rows
 from hekat.protocol.secure_sum.sum_plan import SumPlan
-from hekat.run.horizontal.rows_role import RowsContext, RowsRole
 from hekat.run.horizontal_trees.shown_trees import show_importance, show_trees
 from hekat.run.resume_point import ResumePoint
+from hekat.run.rows.role import RowsContext, RowsRole
 from hekat.summary.horizontal.role_result import TableFacts
 from hekat.summary.horizontal_trees.role_result import GrownFacts, RowTreesResult, TimedIteration
 

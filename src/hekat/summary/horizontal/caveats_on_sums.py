@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from hekat.engine.select import get_engine
 from hekat.engine.tenancy import PLAIN_TABLES
 from hekat.job.horizontal.colluders import say_colluders
-from hekat.job.horizontal.rows_job import RowsJob, RowsSettings
 from hekat.job.party_keys import caveats_on_keys
+from hekat.job.rows.rows_job import RowsJob, RowsSettings
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.draw_members import OLDER_COMMITTEE
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import committee_of, members_for_sizes, needs_draw

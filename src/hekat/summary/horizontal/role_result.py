@@ -34,7 +34,7 @@ class TableFacts:
 
     @classmethod
     def of(cls, table: Table, classes: tuple[str, ...] | None, held_out: Table | None) -> TableFacts:
-        """The facts of a table for training, of which the rows of `held_out` are not trained on."""
+        """The facts of a table for training; the rows of `held_out` are in it, and not trained on."""
         return cls(
             len(table),
             0 if held_out is None else len(held_out),

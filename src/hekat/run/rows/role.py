@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from hekat.channel import Channel
 from hekat.data import Table
 from hekat.errors import ChannelError
-from hekat.job.horizontal.rows_job import RowsJob, RowsSettings
+from hekat.job.rows.rows_job import RowsJob, RowsSettings
 from hekat.ledger import RecordedChannel
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hekat.job.horizontal.rows_job import RowsJob
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.job_limits import say_names
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
@@ -16,6 +15,7 @@ from hekat.job.policy.shared_checks import (
     on_parties,
 )
 from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.rows.rows_job import RowsJob
 from hekat.job.site_file import Site
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hekat.channel import PartyKey
 from hekat.data import Table
-from hekat.job.horizontal.rows_job import RowsJob
+from hekat.job.rows.rows_job import RowsJob
 from hekat.job.site_file import Site
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.scheme.paillier import KeyPair

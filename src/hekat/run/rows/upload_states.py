@@ -20,9 +20,9 @@ from pathlib import Path
 from hekat.channel.canonical import encode_fields
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import JobError, PolicyError, StateError
-from hekat.job.horizontal.rows_job import RowsJob, RowsSettings
 from hekat.job.policy.enforce import AskingJob, enforce
 from hekat.job.policy.policy_check import PolicyCheck
+from hekat.job.rows.rows_job import RowsJob, RowsSettings
 from hekat.job.site_file import Site
 from hekat.protocol.secure_sum.masked.opening.release_record import RowsInJob
 from hekat.protocol.secure_sum.masked.upload_state import (
@@ -36,7 +36,7 @@ from hekat.protocol.secure_sum.masked.upload_state import (
 )
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import samples_ahead
-from hekat.run.horizontal.rows_inputs import RowsInputs
+from hekat.run.rows.inputs import RowsInputs
 from hekat.run.run_events import EVENTS_FILE
 from hekat.state import Counter, is_run_id
 from hekat.toml_text import toml_key

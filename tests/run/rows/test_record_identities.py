@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from hekat.channel import PartyKey
 from hekat.job.horizontal.job_file import Job
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.run.horizontal.upload_states import identities_of, may_lie_with_run
+from hekat.run.rows.upload_states import identities_of, may_lie_with_run
 
 NAMES = ("a", "b", "c")
 KEYS = {name: PartyKey.generate().public for name in (*NAMES, "hub")}

@@ -1,0 +1,1 @@
+"""What runs have in common whose parties hold rows with the same columns, whatever they train."""
