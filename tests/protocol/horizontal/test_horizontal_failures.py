@@ -35,7 +35,7 @@ from hekat.protocol.secure_sum.paillier.messages import (
 )
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.run.horizontal.different_models import says_models_differ
+from hekat.run.rows.different_models import says_models_differ
 from hekat.scheme.paillier import Ciphertexts, PublicKey, add
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.frame import read_frame, write_frame

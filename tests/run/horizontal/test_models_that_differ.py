@@ -14,14 +14,15 @@ from hekat.channel import InProcessHub
 from hekat.channel.dropout_notice import DropoutNotice
 from hekat.errors import ModelsDifferError, PartyStoppedError, StateError
 from hekat.job.horizontal.job_file import Job, load_job
-from hekat.run.horizontal.different_models import (
+from hekat.run.horizontal.resume import load_stopped
+from hekat.run.horizontal.saved_rounds import saved_rounds_of
+from hekat.run.resume_point import ResumePoint, agree_on_point
+from hekat.run.rows.different_models import (
     finish_setting_aside,
     says_models_differ,
     set_checkpoints_aside,
     set_round_aside,
 )
-from hekat.run.horizontal.resume import load_stopped
-from hekat.run.resume_point import ResumePoint, agree_on_point
 from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
 
 JOB = Path(__file__).parents[3] / "examples" / "hospitals" / "job.toml"
@@ -89,20 +90,20 @@ def said_by(party: str, step: str) -> PartyStoppedError:
 def test_after_a_round_that_round_alone_is_set_aside(job, tmp_path) -> None:
     save(tmp_path, job, 2, ".before")
     save(tmp_path, job, 3)
-    assert set_checkpoints_aside(tmp_path, job, round_ended(job, 3)) == "checkpoint of round 2"
+    assert set_checkpoints_aside(tmp_path, saved_rounds_of(job), round_ended(job, 3)) == "checkpoint of round 2"
     assert left_in(tmp_path, job) == {"": 2, ".doubtful": 3}
 
 
 def test_a_party_that_has_not_saved_the_round_keeps_what_it_has(job, tmp_path) -> None:
     save(tmp_path, job, 1, ".before")
     save(tmp_path, job, 2)
-    assert set_checkpoints_aside(tmp_path, job, round_ended(job, 3)) == "checkpoint of round 2"
+    assert set_checkpoints_aside(tmp_path, saved_rounds_of(job), round_ended(job, 3)) == "checkpoint of round 2"
     assert left_in(tmp_path, job) == {".before": 1, "": 2}
 
 
 def test_of_the_first_round_nothing_is_left(job, tmp_path) -> None:
     save(tmp_path, job, 1)
-    assert set_checkpoints_aside(tmp_path, job, round_ended(job, 1)) == ""
+    assert set_checkpoints_aside(tmp_path, saved_rounds_of(job), round_ended(job, 1)) == ""
     assert left_in(tmp_path, job) == {".doubtful": 1}
 
 
@@ -112,7 +113,7 @@ def test_a_party_that_says_so_before_the_end_takes_nothing(step, job, tmp_path) 
     save(tmp_path, job, 2, ".before")
     save(tmp_path, job, 3)
     party = job.settings.parties[0]
-    assert set_checkpoints_aside(tmp_path, job, said_by(party, step)) == "checkpoint of round 3"
+    assert set_checkpoints_aside(tmp_path, saved_rounds_of(job), said_by(party, step)) == "checkpoint of round 3"
     assert left_in(tmp_path, job) == {".before": 2, "": 3}
 
 
@@ -121,7 +122,10 @@ def test_an_aggregator_takes_nothing_but_the_last_round_at_its_end(step, job, tm
     """A party went on to round 3 after that same aggregator had said that all held one model after round 2."""
     save(tmp_path, job, 2, ".before")
     save(tmp_path, job, 3)
-    assert set_checkpoints_aside(tmp_path, job, said_by(job.settings.aggregator, step)) == "checkpoint of round 3"
+    assert (
+        set_checkpoints_aside(tmp_path, saved_rounds_of(job), said_by(job.settings.aggregator, step))
+        == "checkpoint of round 3"
+    )
     assert left_in(tmp_path, job) == {".before": 2, "": 3}
 
 
@@ -136,7 +140,7 @@ def test_where_one_party_has_saved_a_round_more_a_false_word_leaves_a_common_one
         save(folder, job, rounds - 1, ".before")
         save(folder, job, rounds)
         set_checkpoints_aside(
-            folder, job, said_by(settings.parties[2] if by == "a party" else settings.aggregator, word)
+            folder, saved_rounds_of(job), said_by(settings.parties[2] if by == "a party" else settings.aggregator, word)
         )
     assert agreed(job, ahead, behind) == 2
 
@@ -191,14 +195,14 @@ def test_a_doubtful_round_that_nobody_went_on_from_is_none_to_go_on_from(killed,
         folder.mkdir()
         save(folder, job, 1)
     for folder in folders[killed:]:
-        set_checkpoints_aside(folder, job, round_ended(job, 1))
+        set_checkpoints_aside(folder, saved_rounds_of(job), round_ended(job, 1))
     with pytest.raises(StateError, match="cannot resume from one point"):
         agreed(job, *folders)
     for folder in folders:
         save(folder, job, 1, ".before")
         save(folder, job, 2)
     for folder in folders[killed:]:
-        set_checkpoints_aside(folder, job, round_ended(job, 2))
+        set_checkpoints_aside(folder, saved_rounds_of(job), round_ended(job, 2))
     assert agreed(job, *folders) == 1
 
 
@@ -207,7 +211,9 @@ def test_a_second_checkpoint_of_a_round_is_in_no_doubt_either(job, tmp_path) -> 
     last = job.settings.training.round_count
     save(tmp_path, job, last, ".before")
     save(tmp_path, job, last)
-    assert set_checkpoints_aside(tmp_path, job, round_ended(job, last)) == f"checkpoint of round {last}"
+    assert (
+        set_checkpoints_aside(tmp_path, saved_rounds_of(job), round_ended(job, last)) == f"checkpoint of round {last}"
+    )
     assert left_in(tmp_path, job) == {".before": last, "": last}
 
 
@@ -219,7 +225,7 @@ def test_at_the_end_nothing_is_left_to_go_on_from(word, finished, job, tmp_path)
     save(tmp_path, job, last - 1, ".before")
     save(tmp_path, job, last, finished=finished)
     error = None if word == "own" else said_by(job.settings.parties[0], "final/model")
-    assert set_checkpoints_aside(tmp_path, job, error) == ""
+    assert set_checkpoints_aside(tmp_path, saved_rounds_of(job), error) == ""
     assert left_in(tmp_path, job) == {".before": last - 1, ".different": last}
 
 
@@ -227,7 +233,10 @@ def test_after_the_last_round_the_one_before_is_left(job, tmp_path) -> None:
     last = job.settings.training.round_count
     save(tmp_path, job, last - 1, ".before")
     save(tmp_path, job, last)
-    assert set_checkpoints_aside(tmp_path, job, round_ended(job, last)) == f"checkpoint of round {last - 1}"
+    assert (
+        set_checkpoints_aside(tmp_path, saved_rounds_of(job), round_ended(job, last))
+        == f"checkpoint of round {last - 1}"
+    )
     assert left_in(tmp_path, job) == {"": last - 1, ".doubtful": last}
 
 
@@ -265,16 +274,16 @@ def test_a_kill_on_the_way_loses_nothing_and_the_rest_is_done_later(last, count,
     before = left_in(tmp_path, job)
     with monkeypatch.context() as patch, suppress(Killed):
         killing_at(patch, count)
-        set_checkpoints_aside(tmp_path, job, round_ended(job, last))
+        set_checkpoints_aside(tmp_path, saved_rounds_of(job), round_ended(job, last))
     assert before.items() <= left_in(tmp_path, job).items()
     is_marked = ".doubtful" in left_in(tmp_path, job)
     assert is_marked == (count >= 3)
     done = {".doubtful": last} | ({"": last - 1} if last > 1 else {})
     if is_marked:
-        finish_setting_aside(tmp_path, job)
+        finish_setting_aside(tmp_path, saved_rounds_of(job))
         assert left_in(tmp_path, job) == done
     words = f"checkpoint of round {last - 1}" if last > 1 else ""
-    assert set_round_aside(tmp_path, job, last) == words
+    assert set_round_aside(tmp_path, saved_rounds_of(job), last) == words
     assert left_in(tmp_path, job) == done
     assert not list(tmp_path.glob("*.new"))
 
@@ -288,5 +297,5 @@ def test_a_role_that_resumes_does_the_rest_first(job, tmp_path) -> None:
 
 
 def test_without_a_checkpoint_there_is_nothing_to_set_aside(job, tmp_path) -> None:
-    assert set_checkpoints_aside(tmp_path, job, None) == ""
+    assert set_checkpoints_aside(tmp_path, saved_rounds_of(job), None) == ""
     assert left_in(tmp_path, job) == {}

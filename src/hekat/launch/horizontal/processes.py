@@ -22,6 +22,7 @@ from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.role_run import EXACTNESS_NEEDS_ONE_PROCESS, phase_of
+from hekat.run.horizontal.saved_rounds import saved_rounds_of
 from hekat.run.progress import Progress, Silence
 from hekat.run.rows.upload_states import check_upload_states
 from hekat.run.run_events import logged_run
@@ -92,11 +93,11 @@ class _Run:
             results = self._results(processes)
             _check_one_finished(results, processes.dropouts)
         except PartyStoppedError as error:
-            furthest = find_furthest(processes.folders, job)
+            furthest = find_furthest(processes.folders, saved_rounds_of(job))
             stop = error if furthest is None else error.with_saved(f"checkpoint of round {furthest.rounds_done}")
             raise stop from error.__cause__
         finally:
-            join_role_folders(processes.folders, job)
+            join_role_folders(processes.folders, saved_rounds_of(job))
         run = FinishedRun(job.settings, results, processes.seconds, dropouts_of(processes.dropouts))
         aggregator = job.settings.aggregator
         summary = summarise(

@@ -24,12 +24,12 @@ from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
-from hekat.run.horizontal.different_models import finish_setting_aside, says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.found_categories import settle_as_before, with_settled_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, load_own_states, save_own_state
 from hekat.run.horizontal.resume import load_common
 from hekat.run.horizontal.role import RoleContext
+from hekat.run.horizontal.saved_rounds import saved_rounds_of
 from hekat.run.horizontal.trained_model import MODEL_FILE, save_trained_model
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
@@ -39,6 +39,7 @@ from hekat.run.horizontal.training_state_file import (
     save_state,
 )
 from hekat.run.progress import Progress, Silence
+from hekat.run.rows.different_models import finish_setting_aside, says_models_differ, set_checkpoints_aside
 from hekat.run.rows.kept_rows import check_rows_kept, keep_rows
 from hekat.run.rows.upload_states import (
     check_upload_states,
@@ -84,7 +85,7 @@ def _run(
     inputs: HorizontalInputs, root: Path, progress: Progress, resume_from: Path | None, dropouts: Mapping[str, int]
 ) -> RunResult:
     if resume_from is not None:
-        recover_role_folders(RoleFolders(resume_from, roles_of(inputs.job)), inputs.job)
+        recover_role_folders(RoleFolders(resume_from, roles_of(inputs.job)), saved_rounds_of(inputs.job))
         inputs = settle_as_before(resume_from, inputs)
         check_rows_kept(resume_from, inputs.tables)
     resumed = None if resume_from is None else _load_unfinished(resume_from, inputs)
@@ -110,7 +111,7 @@ def _run(
 
 def _load_unfinished(folder: Path, inputs: HorizontalInputs) -> Resumed:
     path, settings = folder / CHECKPOINT_FILE, inputs.job.settings
-    finish_setting_aside(folder, inputs.job)
+    finish_setting_aside(folder, saved_rounds_of(inputs.job))
     with disk_errors_as_state_errors(f"{path} cannot be read"):
         is_there, differs = path.is_file(), (folder / DIFFERENT_FILE).is_file()
         # A disk that filled up in between leaves a model without the summary.
@@ -239,7 +240,7 @@ class _Session:
             except PartyStoppedError as error:
                 if not says_models_differ(error):
                     raise
-                raise error.with_saved(set_checkpoints_aside(folder, job, error)) from error.__cause__
+                raise error.with_saved(set_checkpoints_aside(folder, saved_rounds_of(job), error)) from error.__cause__
 
     def _note_dropout(self, error: PartyLostError) -> None:
         self.events.write("lost", party=error.party, step=error.step, reason=error.reason)

@@ -38,13 +38,12 @@ from hekat.protocol.horizontal_trees.training import IterationRecord
 from hekat.protocol.in_process import make_sessions
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
-from hekat.run.horizontal.different_models import says_models_differ
 from hekat.run.horizontal.trained_model import MODEL_FILE
 from hekat.run.horizontal_trees.checkpoints import (
     load_unfinished_trees,
     save_checkpoint_in,
+    saved_iterations_of,
     say_checkpoint,
-    set_trees_aside,
 )
 from hekat.run.horizontal_trees.evaluation import evaluation_of
 from hekat.run.horizontal_trees.iterations import describe_iteration, phase_of, write_iteration
@@ -52,6 +51,7 @@ from hekat.run.horizontal_trees.load_inputs import RowTreesInputs
 from hekat.run.horizontal_trees.role import RowTreesContext, RowTreesObserver, RowTreesRole
 from hekat.run.horizontal_trees.trained_trees import save_trained_trees
 from hekat.run.progress import Progress, Silence
+from hekat.run.rows.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.rows.kept_rows import check_rows_kept, keep_rows
 from hekat.run.rows.upload_states import (
     check_upload_states,
@@ -178,9 +178,8 @@ class _Run(RowTreesObserver):
             played = play_rows_roles(roles, job, settings, lambda: self._told, self._note_dropout)
         except PartyStoppedError as error:
             if says_models_differ(error):
-                with disk_errors_as_state_errors(f"{self.directory.path} could not be set aside"):
-                    set_trees_aside(self.directory.path)
-                raise error.with_saved("") from error.__cause__
+                left = set_checkpoints_aside(self.directory.path, saved_iterations_of(job), error)
+                raise error.with_saved(left) from error.__cause__
             raise error from name_timeout_key(error.__cause__, job.timeout_s)
         results = {name: role.result for name, role in roles.items()}
         seconds = key_seconds + played.seconds

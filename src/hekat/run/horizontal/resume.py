@@ -13,9 +13,9 @@ from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
 from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
-from hekat.run.horizontal.different_models import finish_setting_aside
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, has_own_states, load_own_states
+from hekat.run.horizontal.saved_rounds import saved_rounds_of
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
     DIFFERENT_FILE,
@@ -25,6 +25,7 @@ from hekat.run.horizontal.training_state_file import (
     load_resumed,
 )
 from hekat.run.resume_point import ResumePoint, agree_on_point
+from hekat.run.rows.different_models import finish_setting_aside
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def load_stopped(folder: Path, inputs: HorizontalInputs, role: str) -> Stopped:
     """
     if role not in inputs.job.settings.parties:
         return Stopped(folder)
-    finish_setting_aside(folder, inputs.job)
+    finish_setting_aside(folder, saved_rounds_of(inputs.job))
     paths, doubtful = [folder / CHECKPOINT_FILE, folder / EARLIER_FILE], folder / DOUBTFUL_FILE
     with disk_errors_as_state_errors(f"{folder} cannot be read"):
         differs, there = (folder / DIFFERENT_FILE).is_file(), [path for path in paths if path.is_file()]

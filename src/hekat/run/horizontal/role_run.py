@@ -10,7 +10,6 @@ from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
-from hekat.run.horizontal.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.found_categories import SettledInputs, opening_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs
@@ -18,6 +17,7 @@ from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, save_own_state
 from hekat.run.horizontal.resume import Stopped, resume_role
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
 from hekat.run.horizontal.rounds import describe_round, say_checkpoint, tell_fold, write_round
+from hekat.run.horizontal.saved_rounds import saved_rounds_of
 from hekat.run.horizontal.trained_model import save_trained_model
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
@@ -26,6 +26,7 @@ from hekat.run.horizontal.training_state_file import (
 )
 from hekat.run.progress import Progress
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
+from hekat.run.rows.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.rows.kept_rows import keep_rows
 from hekat.run.rows.upload_states import keep_states_in, open_states, roles_without_own_folder
 from hekat.run.timeout_hint import name_timeout_key
@@ -140,12 +141,12 @@ def run_horizontal_role(
                 quiet = nullcontext()
             except PartyStoppedError as error:
                 if says_models_differ(error):
-                    left = set_checkpoints_aside(folder.path, job, error)
+                    left = set_checkpoints_aside(folder.path, saved_rounds_of(job), error)
                     raise error.with_saved(left) from error.__cause__
                 # What lies here counts, whatever the party that stopped had saved.
                 raise error.with_saved(observer.saved or error.saved) from error.__cause__
             except ModelsDifferError:
-                set_checkpoints_aside(folder.path, job, None)
+                set_checkpoints_aside(folder.path, saved_rounds_of(job), None)
                 raise
             except BaseException as error:
                 raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from hekat.errors import StateError
@@ -9,7 +10,11 @@ from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.protocol.horizontal_trees.state import TreesState
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, keep_earlier
 from hekat.run.horizontal_trees.state_file import load_trees, save_trees
+from hekat.run.rows.different_models import finish_setting_aside
+from hekat.run.rows.saved_rounds import SavedRounds
 from hekat.state import cure_of_parent
+
+_ITERATION_END = re.compile(r"tree-(\d{1,9})/leaves/end")
 
 
 def save_checkpoint_in(folder: Path, job: RowTreesJob, state: TreesState) -> None:
@@ -29,11 +34,22 @@ def has_checkpoint(folder: Path) -> bool:
     return (folder / CHECKPOINT_FILE).exists()
 
 
-def set_trees_aside(folder: Path) -> None:
-    """Leave no checkpoint that parties go on from, where they hold different models. Raises OSError."""
-    path = folder / CHECKPOINT_FILE
-    if path.is_file():
-        path.rename(folder / DIFFERENT_FILE)
+def saved_iterations_of(job: RowTreesJob) -> SavedRounds:
+    """How the job's checkpoints are read."""
+    settings = job.settings
+
+    def is_over(path: Path) -> bool:
+        last = load_trees(path, job.digest)
+        return last.finished or last.iterations_done >= settings.training.max_iter
+
+    return SavedRounds(
+        "iteration",
+        settings.aggregator,
+        settings.parties,
+        _ITERATION_END,
+        lambda path: load_trees(path, job.digest).iterations_done,
+        is_over,
+    )
 
 
 def load_unfinished_trees(folder: Path, job: RowTreesJob, *, is_finished: bool) -> TreesState:
@@ -42,6 +58,7 @@ def load_unfinished_trees(folder: Path, job: RowTreesJob, *, is_finished: bool) 
     Raises StateError where there is nothing to go on from.
     """
     path = folder / CHECKPOINT_FILE
+    finish_setting_aside(folder, saved_iterations_of(job))
     if (folder / DIFFERENT_FILE).is_file():
         # All parties here would go on from one checkpoint, so that a second comparison could find nothing.
         raise StateError(

@@ -12,7 +12,7 @@ from hekat.protocol.secure_sum import party_side
 from hekat.protocol.secure_sum.agreement.final_model import FINAL_MODEL_STEP, ModelTrail
 from hekat.protocol.secure_sum.agreement.messages import FinalModelMessage, RoundEndMessage
 from hekat.protocol.secure_sum.masked.messages import SumBlockMessage, UploadMessage
-from hekat.run.horizontal.different_models import says_models_differ
+from hekat.run.rows.different_models import says_models_differ
 from hekat.scheme.lattice import SETS
 
 VICTIM = "c"

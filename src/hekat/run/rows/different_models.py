@@ -7,13 +7,11 @@ else is said takes nothing: honest roles do not say it, and a run that goes on f
 
 from __future__ import annotations
 
-import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import ModelsDifferError, PartyStoppedError
-from hekat.job.horizontal.job_file import Job
 from hekat.run.horizontal.training_state_file import (
     CHECKPOINT_FILE,
     DIFFERENT_FILE,
@@ -21,10 +19,7 @@ from hekat.run.horizontal.training_state_file import (
     EARLIER_FILE,
     keep_beside,
 )
-from hekat.state import Checkpoint, load_checkpoint
-
-# Where the aggregator compares the parties' digests of a round.
-_ROUND_END = re.compile(r"round-(\d{1,9})/end")
+from hekat.run.rows.saved_rounds import SavedRounds
 
 
 def says_models_differ(error: PartyStoppedError) -> bool:
@@ -36,7 +31,7 @@ def says_models_differ(error: PartyStoppedError) -> bool:
     return is_signed or isinstance(error.__cause__, ModelsDifferError)
 
 
-def set_checkpoints_aside(run_folder: Path, job: Job, error: PartyStoppedError | None) -> str:
+def set_checkpoints_aside(run_folder: Path, saved: SavedRounds, error: PartyStoppedError | None) -> str:
     """Leave no checkpoint that is in doubt by `error` (None: by what this party compared itself, at the end).
 
     Returns what is left to go on from, in words; "" where nothing is. Raises StateError.
@@ -45,17 +40,16 @@ def set_checkpoints_aside(run_folder: Path, job: Job, error: PartyStoppedError |
     with _as_state_error(path):
         if not path.is_file():
             return ""
-        if error is not None and error.party == job.settings.aggregator:
-            found = _ROUND_END.fullmatch(error.step)
-            return _say(_rounds_in(path, job)) if found is None else set_round_aside(run_folder, job, int(found[1]))
-        last = None if error is None else load_checkpoint(path, job.digest)
-        if last is not None and not _is_over(last, job):
-            return _say(last.rounds_done)
+        if error is not None and error.party == saved.aggregator:
+            found = saved.end_step.fullmatch(error.step)
+            return _say(saved, path) if found is None else set_round_aside(run_folder, saved, int(found[1]))
+        if error is not None and not saved.is_over(path):
+            return _say(saved, path)
         path.rename(run_folder / DIFFERENT_FILE)
         return ""
 
 
-def set_round_aside(run_folder: Path, job: Job, number: int) -> str:
+def set_round_aside(run_folder: Path, saved: SavedRounds, number: int) -> str:
     """Have the checkpoint before in place of one of round `number`; returns as `set_checkpoints_aside`.
 
     A later round stays, and a second checkpoint of that one, with its validation: a party saves these only after the
@@ -63,40 +57,37 @@ def set_round_aside(run_folder: Path, job: Job, number: int) -> str:
     """
     path, earlier = run_folder / CHECKPOINT_FILE, run_folder / EARLIER_FILE
     with _as_state_error(path):
-        before = _rounds_in(earlier, job)
-        if _rounds_in(path, job) == number and (before is None or before < number):
+        before = _rounds_in(earlier, saved)
+        if _rounds_in(path, saved) == number and (before is None or before < number):
             keep_beside(path, DOUBTFUL_FILE)
             if before is None:
                 path.unlink()
             else:
                 earlier.replace(path)
-        return _say(_rounds_in(path, job))
+        return _say(saved, path)
 
 
-def finish_setting_aside(run_folder: Path, job: Job) -> None:
+def finish_setting_aside(run_folder: Path, saved: SavedRounds) -> None:
     """Do what a role that was killed while it set a round aside did not come to. Raises StateError."""
-    number = round_set_aside(run_folder, job)
+    number = round_set_aside(run_folder, saved)
     if number is not None:
-        set_round_aside(run_folder, job, number)
+        set_round_aside(run_folder, saved, number)
 
 
-def round_set_aside(run_folder: Path, job: Job) -> int | None:
+def round_set_aside(run_folder: Path, saved: SavedRounds) -> int | None:
     """The round whose checkpoint was set aside there; None where none was. Raises StateError."""
     path = run_folder / DOUBTFUL_FILE
     with _as_state_error(path):
-        return _rounds_in(path, job)
+        return _rounds_in(path, saved)
 
 
-def _is_over(last: Checkpoint, job: Job) -> bool:
-    return bool(last.codec_state.get("finished")) or last.rounds_done >= job.settings.training.round_count
+def _say(saved: SavedRounds, path: Path) -> str:
+    done = _rounds_in(path, saved)
+    return "" if done is None else f"checkpoint of {saved.word} {done}"
 
 
-def _say(rounds_done: int | None) -> str:
-    return "" if rounds_done is None else f"checkpoint of round {rounds_done}"
-
-
-def _rounds_in(path: Path, job: Job) -> int | None:
-    return load_checkpoint(path, job.digest).rounds_done if path.is_file() else None
+def _rounds_in(path: Path, saved: SavedRounds) -> int | None:
+    return saved.done_in(path) if path.is_file() else None
 
 
 def _as_state_error(path: Path) -> AbstractContextManager[None]:
