@@ -12,6 +12,7 @@ from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.job_file import Job
+from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import AnyJob, check_is_played, check_role_may_run
 from hekat.job.site_file import Site
@@ -20,6 +21,8 @@ from hekat.run.horizontal.found_categories import settle_as_before
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.resume import load_stopped
 from hekat.run.horizontal.role_run import run_horizontal_role
+from hekat.run.horizontal_trees.load_inputs import load_row_trees_inputs
+from hekat.run.horizontal_trees.role_run import load_stopped_trees, run_row_trees_role
 from hekat.run.own_keys import OwnKeys, find_own_keys
 from hekat.run.psi.load_inputs import load_intersection_inputs
 from hekat.run.psi.role_run import run_intersection_role
@@ -80,13 +83,15 @@ class LoadedRole:
 def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None = None) -> LoadedRole:
     """Load what `role` needs, and check it against job and site.
 
-    `dropouts` are rounds in which parties of a horizontal job leave, to see the others go on; a role takes its own.
-    Raises a HekatError that names the file, key or party, what was expected and the cure.
+    `dropouts` are rounds or iterations in which parties that hold rows leave, to see the others go on; a role takes
+    its own. Raises a HekatError that names the file, key or party, what was expected and the cure.
     """
     protocol = read_head(files.job).protocol
     check_is_played(protocol)
     if protocol == "horizontal":
         return _load_horizontal(files, role, dropouts or {})
+    if protocol == "horizontal_trees":
+        return _load_row_trees(files, role, dropouts or {})
     if protocol == "vertical_linear":
         vertical = load_vertical_inputs(files.job, files.site, files.ask_passphrase, role=role)
         keys = find_own_keys(vertical.job, role, vertical.party_keys, files.keys)
@@ -108,6 +113,25 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
     keys = find_own_keys(ids.job, role, ids.party_keys, files.keys)
     check_role_may_run(ids.site, ids.job, role)
     return LoadedRole(role, ids.job, ids.site, keys, lambda place: run_intersection_role(ids, place))
+
+
+def _load_row_trees(files: RoleFiles, role: str, dropouts: Mapping[str, int]) -> LoadedRole:
+    inputs = load_row_trees_inputs(files.job, files.site, files.ask_passphrase, role=role)
+    # A launcher on one machine gives keys in a folder; its site file has to show that it plays every party.
+    inputs = replace(inputs, launched_together=files.keys is not None and has_all_rows(inputs.site, inputs.job))
+    if files.resume is not None:
+        check_rows_kept(files.resume, inputs.tables)
+    stopped = None if files.resume is None else load_stopped_trees(files.resume, inputs, role)
+    done = 0 if stopped is None else stopped.iterations_done
+    check_dropouts(inputs.job.settings, dropouts, done)
+    keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)
+    check_role_may_run(inputs.site, inputs.job, role)
+    check_upload_states(inputs, files.resume, files.runs, done)
+
+    def play(place: Place) -> Mapping[str, Any]:
+        return run_row_trees_role(inputs, place, dropout_iteration=dropouts.get(role), stopped=stopped)
+
+    return LoadedRole(role, inputs.job, inputs.site, keys, play)
 
 
 def _load_trees(files: RoleFiles, role: str) -> LoadedRole:
@@ -140,4 +164,8 @@ def _load_horizontal(files: RoleFiles, role: str, dropouts: Mapping[str, int]) -
 
 def roles_that_may_be_lost(job: AnyJob) -> Collection[str]:
     """The roles that the job's protocol goes on without."""
-    return job.settings.parties if isinstance(job, (Job, AveragingJob)) and job.settings.bears_dropouts else ()
+    return (
+        job.settings.parties
+        if isinstance(job, (Job, RowTreesJob, AveragingJob)) and job.settings.bears_dropouts
+        else ()
+    )

@@ -28,6 +28,9 @@ from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE
 from hekat.run.rows.upload_states import check_upload_states
 
+ROWS_PROTOCOLS = ("horizontal", "horizontal_trees")
+"""Of jobs whose parties hold rows with the same columns."""
+
 
 def run_horizontal(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it and estimate what a round costs."""

@@ -21,6 +21,7 @@ from hekat.errors import InputError, KeyRefusedError
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import roles_of
 from hekat.launch.horizontal.processes import run_job_in_processes
+from hekat.launch.horizontal_trees.processes import run_row_trees_in_processes
 from hekat.launch.local.processes import JobFiles
 from hekat.launch.passphrase_file import read_passphrase_file
 from hekat.launch.psi.processes import run_intersection_in_processes
@@ -28,6 +29,7 @@ from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.processes import run_vertical_in_processes
 from hekat.launch.vertical_trees.run import run_trees_in_processes
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
+from hekat.run.horizontal_trees.load_inputs import RowTreesInputs, load_row_trees_inputs
 from hekat.run.progress import Progress
 from hekat.run.psi.load_inputs import IntersectionInputs, load_intersection_inputs
 from hekat.run.vertical.checkpoint_files import has_checkpoints
@@ -80,6 +82,11 @@ def _load_horizontal(options: argparse.Namespace) -> HorizontalInputs:
     return load_inputs(options.job, options.site, lambda: _read_passphrase(options, "the leader's"))
 
 
+def _load_row_trees(options: argparse.Namespace) -> RowTreesInputs:
+    gather_dropouts(options.lose)
+    return load_row_trees_inputs(options.job, options.site, lambda: _read_passphrase(options, "the leader's"))
+
+
 def _load_vertical(options: argparse.Namespace) -> VerticalInputs:
     refuse_options(options, "vertical_linear", "lose")
     return load_vertical_inputs(options.job, options.site, lambda: _read_passphrase(options, "a role's"))
@@ -100,6 +107,13 @@ def _play_horizontal(
 ) -> RunResult:
     dropouts = gather_dropouts(options.lose)
     return run_job_in_processes(inputs, files, options.runs, progress, dropouts=dropouts)
+
+
+def _play_row_trees(
+    inputs: RowTreesInputs, options: argparse.Namespace, files: JobFiles, progress: Progress
+) -> RunResult:
+    dropouts = gather_dropouts(options.lose)
+    return run_row_trees_in_processes(inputs, files, options.runs, progress, dropouts=dropouts)
 
 
 def _play_vertical(
@@ -134,6 +148,7 @@ _Load = Callable[[argparse.Namespace], Any]
 _Play = Callable[[Any, argparse.Namespace, JobFiles, Progress], RunResult]
 _RUNNERS: Mapping[str, tuple[_Load, _Play, Callable[[Path], bool]]] = {
     "horizontal": (_load_horizontal, _play_horizontal, has_checkpoint),
+    "horizontal_trees": (_load_row_trees, _play_row_trees, has_checkpoint),
     "vertical_linear": (_load_vertical, _play_vertical, has_checkpoints),
     "vertical_trees": (_load_trees, _play_trees, has_checkpoints),
     "psi": (_load_psi, _play_psi, lambda folder: False),

@@ -14,7 +14,7 @@ from rich.console import Console
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.end import print_path, tell_divergence
-from hekat.cli.run.horizontal import facts_to_show, gather_dropouts
+from hekat.cli.run.horizontal import ROWS_PROTOCOLS, facts_to_show, gather_dropouts
 from hekat.cli.run.live import displayed
 from hekat.errors import InputError, JobError
 from hekat.job.job_head import read_head
@@ -47,14 +47,14 @@ def run_role(options: argparse.Namespace) -> int:
 
 def _check_options(options: argparse.Namespace, protocol: str) -> dict[str, int]:
     """Raise InputError for options of other protocols; returns the role's own dropout, if there is one."""
-    if protocol == "horizontal":
+    if protocol in ROWS_PROTOCOLS:
         return _own_dropout(options)
     refuse_options(options, protocol, "lose", *(("passphrase_file",) if protocol == "psi" else ()))
     return {}
 
 
 def _files_of(options: argparse.Namespace, protocol: str) -> RoleFiles:
-    whose = "the leader's" if protocol == "horizontal" else "a role's"
+    whose = "the leader's" if protocol in ROWS_PROTOCOLS else "a role's"
     return RoleFiles(
         options.job,
         options.site,

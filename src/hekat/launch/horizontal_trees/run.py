@@ -25,12 +25,14 @@ from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal_trees.job_file import PROTOCOL
-from hekat.job.load_any_job import check_may_run
+from hekat.job.load_any_job import check_may_run, roles_of
 from hekat.launch.horizontal.in_process import dropouts_of
 from hekat.launch.horizontal.phase import make_leader_key
 from hekat.launch.horizontal.play_roles import play_rows_roles
 from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
+from hekat.launch.horizontal.role_folders import recover_role_folders
 from hekat.launch.horizontal.run import ROLES_TOOK_TURNS
+from hekat.launch.local.role_folders import RoleFolders
 from hekat.launch.run_result import RunResult
 from hekat.ledger.ledger_files import pack_ledgers
 from hekat.protocol.horizontal_trees.state import TreesState
@@ -90,6 +92,7 @@ def run_row_trees_job(
     with declare_tenancy(inputs.site.machine.single_tenant):
         resumed = None
         if resume_from is not None:
+            recover_role_folders(RoleFolders(resume_from, roles_of(job)), saved_iterations_of(job))
             check_rows_kept(resume_from, inputs.tables)
             # A disk that filled up in between leaves a model without the summary.
             is_finished = all((resume_from / name).is_file() for name in (MODEL_FILE, SUMMARY_FILE))
