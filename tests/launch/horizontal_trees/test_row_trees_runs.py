@@ -173,3 +173,22 @@ def test_tables_that_trees_cannot_learn_from_are_refused_before_anything_is_writ
     with pytest.raises(InputError, match=what):
         clinics.load_inputs()
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_tells_what_a_run_sends_and_writes_nothing(clinics, run, tmp_path, capsys) -> None:
+    clinics.write_job(MEASURED)
+    before = sorted(clinics.folder.iterdir())
+    job, runs = str(clinics.folder / "job.toml"), tmp_path / "none"
+    assert main(["run", job, "--runs", str(runs), "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert not runs.exists()
+    assert sorted(clinics.folder.iterdir()) == before
+    assert [(one["rows"], one["held_out"]) for one in told["parties"]] == [(120, 24)] * 3
+    sent = run().summary["bytes"]["by_role"]
+    for role in told["estimate"]["roles"]:
+        # Random labels grow full trees, and the losses of the final model are apart.
+        assert 0.8 < role["total"]["sent_bytes"] / sent[role["role"]]["sent"] < 1.3, role
+    assert main(["run", job, "--dry-run"]) == 0
+    assert "works in" in capsys.readouterr().out
+    assert main(["run", job, "--dry-run", "--bandwidth", "100"]) == 2
+    assert main(["run", job, "--dry-run", "--lose", "lake:2"]) == 2

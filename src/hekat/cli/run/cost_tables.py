@@ -24,6 +24,15 @@ def cost_tables(found: HorizontalCost, *, verbose: bool) -> list[Table]:
 
 def columns_cost_table(found: ColumnsCost) -> Table:
     """What each role of a job on columns sends and works in its first step, in each later one, and in all."""
+    return steps_cost_table(
+        found,
+        "if all rows of the smallest table are common",
+        f"{found.say_apart()}, apart",
+    )
+
+
+def steps_cost_table(found: ColumnsCost, condition: str, apart: str) -> Table:
+    """What each role sends and works in its first step, in each later one, and in all; `apart` is what is not in it."""
     rows = [
         (
             role.role,
@@ -48,8 +57,8 @@ def columns_cost_table(found: ColumnsCost) -> Table:
             "works in all",
         ),
         tuple(rows),
-        f"{found.say_steps()}, if all rows of the smallest table are common; the first {found.word} with what comes "
-        f"before it. Rehearsed just now on random rows; {found.say_apart()}, apart.",
+        f"{found.say_steps()}, {condition}; the first {found.word} with what comes before it. Rehearsed just now on "
+        f"random rows; {apart}.",
     )
 
 

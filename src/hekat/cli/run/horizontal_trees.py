@@ -10,11 +10,13 @@ from rich.console import Console
 
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
+from hekat.cli.run.cost_tables import steps_cost_table
 from hekat.cli.run.end import going_on, show_run
 from hekat.cli.run.horizontal import gather_dropouts, link_of
 from hekat.cli.run.live import displayed
 from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
+from hekat.cost.horizontal_trees import cost_of_row_trees_job
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal_trees.run import run_row_trees_job
 from hekat.report import Table
@@ -27,7 +29,7 @@ ALARM = "Protection is NONE: the aggregator will see every party's histograms in
 
 def run_row_trees(options: argparse.Namespace) -> int:
     """Run the job that the options name, or only check it."""
-    refuse_options(options, "horizontal_trees", "start_from")
+    refuse_options(options, "horizontal_trees", "start_from", "bandwidth", "latency")
     dropouts = gather_dropouts(options.lose)
     link_of(options)
     inputs = load_row_trees_inputs(
@@ -57,9 +59,10 @@ def run_row_trees(options: argparse.Namespace) -> int:
 
 
 def _show_checked(inputs: RowTreesInputs, options: argparse.Namespace) -> int:
-    """Whose rows would be trained on together."""
+    """Whose rows would be trained on together, and what iterations cost."""
     check_may_run(inputs.site, inputs.job)
     check_upload_states(inputs, None, options.runs, is_rehearsal=True)
+    estimate = cost_of_row_trees_job(inputs)
     facts = {party: inputs.describe(table) for party, table in inputs.tables.items()}
     if options.json:
         told = {
@@ -70,13 +73,16 @@ def _show_checked(inputs: RowTreesInputs, options: argparse.Namespace) -> int:
                 {"name": party, "rows": one.rows, "held_out": one.held_out, "notes": list(one.notes)}
                 for party, one in facts.items()
             ],
+            "estimate": estimate.to_json(),
         }
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return 0
     rows = tuple((party, f"{one.rows:,}", f"{one.held_out:,}") for party, one in facts.items())
     note = f"{inputs.column_count:,} columns, protection {inputs.job.settings.protection!r}."
     console = Console()
-    show_tables(console, [Table("What would be trained", ("party", "rows", "held out"), rows, note)])
+    checked = Table("What would be trained", ("party", "rows", "held out"), rows, note)
+    cost = steps_cost_table(estimate, "of full trees", "losses of the final model apart")
+    show_tables(console, [checked, cost])
     show_notes(console, inputs.tables)
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
