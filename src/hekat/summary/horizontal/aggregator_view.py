@@ -15,7 +15,7 @@ from hekat.wire import kind_name
 
 _SUM = r"(?:round-(?P<round>\d+)|tree-(?P<tree>\d+)/(?:level-\d+|leaves))"
 _UPLOAD = re.compile(_SUM + r"/upload-(?P<number>\d+)/(?P<part>statement|included)")
-_UPDATE = re.compile(r"round-(?P<round>\d+)/update")
+_UPDATE = re.compile(_SUM + r"/update")
 _GIVEN_UP = re.compile(r"gave up on '(?P<party>.*)'")
 
 
@@ -66,8 +66,9 @@ def included_by_round(report: AuditReport) -> dict[int, tuple[str, ...]]:
             upload = int(found["number"])
             stated.setdefault(upload, {})[entry.peer] = None
         elif update is not None and entry.direction == "received":
-            number = int(update["round"])
-            included[number] = (*included.get(number, ()), entry.peer)
+            number = int(update["round"] or update["tree"])
+            # Of an iteration of trees every level has a sum.
+            included[number] = tuple(dict.fromkeys((*included.get(number, ()), entry.peer)))
         elif found is not None and entry.direction == "sent" and found["part"] == "included":
             included[int(found["round"] or found["tree"])] = tuple(stated.get(int(found["number"]), {}))
     return included
