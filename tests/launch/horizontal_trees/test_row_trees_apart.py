@@ -64,6 +64,7 @@ def test_a_run_that_stopped_in_processes_goes_on_in_one(clinics, tmp_path, capsy
     assert_same_model(resumed.folder, straight.folder)
 
 
+@pytest.mark.long
 def test_processes_leave_what_one_process_leaves(clinics, tmp_path, capsys) -> None:
     apart = apart_from(clinics, tmp_path / "apart")
     job, runs = apart.together / "job.toml", tmp_path / "runs"
