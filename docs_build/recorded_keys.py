@@ -162,7 +162,7 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
         "horizontal_trees": (
             head.format(protocol="horizontal_trees")
             + 'parties = ["north", "south", "east"]\naggregator = "hub"\ndata = "visits"\nclasses = ["no", "yes"]\n'
-            + f'weight_max = 10\n{columns}{keys["horizontal_trees"]}',
+            + f"weight_max = 10\n{columns}{keys['horizontal_trees']}",
             load_row_trees_job,
         ),
         "vertical_linear": (

@@ -9,8 +9,9 @@ from hekat.cost.vertical_trees import cost_of_trees_job
 from hekat.launch.vertical_trees.run import run_trees_job
 
 ALIGNED = "[intersection]\nkind = 'aligned'\n"
-LEAST, MOST = 0.95, 1.4
-"""Of the bytes that a role sends in a run: the rehearsal's labels grow full trees, a run's may not."""
+LEAST, MOST, MOST_OF_A_ROLE = 0.95, 1.4, 1.8
+"""Of the bytes that all roles, and one role, send in a run: the rehearsal's labels grow full trees, a run's may not. Of 300
+rows a host answers with a few whole polynomials a tree, one for each exchange that a run may not come to."""
 
 
 def align(clinics) -> None:
@@ -44,8 +45,9 @@ def test_bytes_are_about_those_of_the_run(clinics, protection: str, sections: st
     assert set(sent) == {role.role for role in found.roles}
     for role in found.roles:
         told = role.total(4)
-        assert LEAST * sent[role.role]["sent"] <= told.sent_bytes <= MOST * sent[role.role]["sent"]
+        assert LEAST * sent[role.role]["sent"] <= told.sent_bytes <= MOST_OF_A_ROLE * sent[role.role]["sent"]
         assert told.seconds > 0
+    assert found.total.sent_bytes <= MOST * sum(role["sent"] for role in sent.values())
 
 
 def test_the_table_says_what_a_run_does_besides(clinics) -> None:
