@@ -10,8 +10,8 @@ from hekat.launch.vertical_trees.run import run_trees_job
 
 ALIGNED = "[intersection]\nkind = 'aligned'\n"
 LEAST, MOST, MOST_OF_A_ROLE = 0.95, 1.4, 1.8
-"""Of the bytes that all roles, and one role, send in a run: the rehearsal's labels grow full trees, a run's may not. Of 300
-rows a host answers with a few whole polynomials a tree, one for each exchange that a run may not come to."""
+"""Of the bytes that all roles, and one role, send in a run: the rehearsal's labels grow full trees, a run's may not. Of
+300 rows a host answers with a few whole polynomials a tree, one for each exchange that a run may not come to."""
 
 
 def align(clinics) -> None:
