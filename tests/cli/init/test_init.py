@@ -88,8 +88,11 @@ def test_defaults_that_are_uncommented_change_nothing(variant) -> None:
     assert same_apart_from_said_defaults(load_site(variant / "site.toml"), site)
 
 
-def read_and_note(path: Path, monkeypatch) -> dict[tuple[str, str], object]:
-    """Every (section, key) that the readers ask for in the folder's files, with its default; None where it has none."""
+def read_and_note(path: Path, monkeypatch, load=load_job) -> dict[tuple[str, str], object]:
+    """Every (section, key) that the readers ask for in the folder's files, with its default; None where it has none.
+
+    `load` reads the job file.
+    """
     asked: dict[tuple[str, str], object] = {}
     take, take_optional, take_choice = Section.take, Section.take_optional, Section.take_choice
     text_or_number = Section.take_optional_text_or_number
@@ -115,7 +118,7 @@ def read_and_note(path: Path, monkeypatch) -> dict[tuple[str, str], object]:
     monkeypatch.setattr(Section, "take_choice", noting_take_choice)
     monkeypatch.setattr(Section, "take_optional_text_or_number", noting_text_or_number)
     monkeypatch.setattr(Section, "take_optional", noting_take_optional)
-    load_job(path / "job.toml")
+    load(path / "job.toml")
     load_site(path / "site.toml")
     monkeypatch.undo()
     return asked

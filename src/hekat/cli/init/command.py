@@ -19,11 +19,12 @@ from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.job_head import FOUND
 from hekat.job.new.new_guest_job import GUEST_PROTOCOLS
-from hekat.job.new.new_job import DATA_KINDS, MODELS, PROTECTIONS, NewJob
+from hekat.job.new.new_job import DATA_KINDS, MODELS, PROTECTIONS, ROW_PROTOCOLS, NewJob
 from hekat.job.new.write_files import JOB_FILE
 from hekat.job.new.write_job import write_job
 
 EXAMPLE_ROUNDS = 5
+EXAMPLE_ITERATIONS = 20
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,13 +40,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--name", help="the job's name (default: the folder's)")
     parser.add_argument(
         "--protocol",
-        choices=("horizontal", *GUEST_PROTOCOLS),
+        choices=(*ROW_PROTOCOLS, *GUEST_PROTOCOLS),
         default="horizontal",
-        help="horizontal (the default): other rows, same columns; vertical_linear: other columns of the same people, "
-        "a regression; vertical_trees: the same, boosted trees; psi: only which ids are common",
+        help="horizontal (the default): other rows, same columns; horizontal_trees: the same, boosted trees; "
+        "vertical_linear: other columns of the same people, a regression; vertical_trees: the same, boosted trees; "
+        "psi: only which ids are common",
     )
-    parser.add_argument("--parties", type=names_option, help="horizontal: who trains, a,b,c")
-    parser.add_argument("--aggregator", help="horizontal: who adds updates that it cannot read (default: hub)")
+    parser.add_argument("--parties", type=names_option, help="horizontal, horizontal_trees: who trains, a,b,c")
+    parser.add_argument(
+        "--aggregator", help="horizontal, horizontal_trees: who adds updates that it cannot read (default: hub)"
+    )
     parser.add_argument(
         "--guest", help="vertical_linear, vertical_trees, psi: who has the labels, or compares (default: alpha)"
     )
@@ -61,10 +65,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="vertical_linear, vertical_trees, psi: the column or columns that name a person (default: id)",
     )
     parser.add_argument(
-        "--model", choices=MODELS, help="default: logistic; linear where labels are numbers; torch: code of yours"
+        "--model",
+        choices=MODELS,
+        help="horizontal, vertical_linear (default: logistic; linear where labels are numbers); torch: code of yours",
     )
     parser.add_argument("--data", choices=DATA_KINDS, help="what rows lie in (default: csv)")
-    parser.add_argument("--protection", choices=PROTECTIONS, help="horizontal (default: lattice)")
+    parser.add_argument("--protection", choices=PROTECTIONS, help="not of vertical_linear, psi (default: lattice)")
     parser.add_argument("--classes", type=names_option, help="what labels can be: no,yes (the default)")
     parser.add_argument("--label", help="the label's column in CSV files (default: label)")
     parser.add_argument(
@@ -84,7 +90,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--allow-two-parties",
         action="store_true",
-        help="horizontal: two parties accept that each learns the other's update",
+        help="horizontal, horizontal_trees: two parties accept that each learns the other's update",
+    )
+    parser.add_argument(
+        "--accept-bin-leak",
+        action="store_true",
+        default=None,
+        help="vertical_trees: sums may tell the guest bins of hosts, which most jobs need; the job says so, and the "
+        "site file allows it",
     )
     parser.add_argument("--example", action="store_true", help="write small made tables for every party too")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -92,9 +105,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.protocol != "horizontal":
+    if options.protocol in GUEST_PROTOCOLS:
         return init_guest_job(options)
-    refuse_options(options, "horizontal", "guest", "hosts", "arbiter", "id", command="hekat init")
+    others = ("guest", "hosts", "arbiter", "id", "accept_bin_leak")
+    refuse_options(options, options.protocol, *others, command="hekat init")
+    if options.protocol == "horizontal_trees":
+        refuse_options(options, options.protocol, "model", command="hekat init")
     _check_options(options)
     if options.parties is not None:
         check_two_parties(options.parties, is_allowed=options.allow_two_parties)
@@ -111,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
     for path in paths:
         _print(f"written     {path}")
     found = [name for name, said in job.columns.items() if said.get("categories") == FOUND]
-    for line in () if made is None else say_plan(made.plan, found=found):
+    for line in () if made is None else say_plan(made.plan, found=found, listed=made.listed, fills=not job.is_trees):
         _print(line)
     _print(f"next        {_next_step(options.folder / JOB_FILE, job)}")
     return 0
@@ -147,6 +163,7 @@ def _choose(options: argparse.Namespace) -> NewJob:
     if classes is None:
         classes = () if model == "linear" else ("no", "yes")
     job = NewJob(
+        protocol=options.protocol,
         name=options.name or options.folder.resolve().name or "first-job",
         parties=options.parties or DEFAULT_PARTIES,
         aggregator=options.aggregator or AGGREGATOR,
@@ -158,7 +175,8 @@ def _choose(options: argparse.Namespace) -> NewJob:
         is_example=options.example,
         allow_two_parties=options.allow_two_parties,
     )
-    return replace(job, rounds=EXAMPLE_ROUNDS, weight_max=1000) if options.example else job
+    rounds = EXAMPLE_ITERATIONS if job.is_trees else EXAMPLE_ROUNDS
+    return replace(job, rounds=rounds, weight_max=1000) if options.example else job
 
 
 def _next_step(path: Path, job: NewJob) -> str:

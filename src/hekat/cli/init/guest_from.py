@@ -48,8 +48,13 @@ class Suggestion:
             "columns": self.plan.settings(),
         }
 
-    def say(self) -> Iterator[str]:
-        """What was found, for a reader."""
+    @property
+    def most_rows(self) -> int:
+        """How many rows all parties can have in common, at most."""
+        return self.plan.common or min(party.table.rows for party in self.plan.parties)
+
+    def say(self, *, fills: bool) -> Iterator[str]:
+        """What was found, for a reader; `fills` as `say_columns` takes it."""
         if self.plan.label is not None:
             yield f"guest       {self.parties[0]}: its table has the label"
             yield say_label(self.plan.label)
@@ -57,7 +62,7 @@ class Suggestion:
             yield f"read        {name}: {describe_table(party.table)}"
             yield f"ids         {', '.join(party.ids)}"
             if self.plan.label is not None:
-                yield from say_columns(party.columns)
+                yield from say_columns(party.columns, fills=fills)
         if self.plan.common is not None:
             yield f"common      {self.plan.common:,} rows by these ids, counted here in the open"
         for problem in self.plan.problems:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from hekat.cli.init.guest_from import Suggestion, suggest_guest_job
@@ -13,13 +14,19 @@ from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.new.new_guest_job import NewGuestJob
+from hekat.job.new.trees.bin_leak import is_beyond_rule
 from hekat.job.new.write_files import JOB_FILE
 from hekat.job.new.write_guest_job import write_guest_job
 
 
 def init_guest_job(options: argparse.Namespace) -> int:
     """Write the files that the options describe, and say what comes next."""
-    refuse_options(options, options.protocol, "parties", "aggregator", "protection", command="hekat init")
+    others = (
+        "parties",
+        "aggregator",
+        *(() if options.protocol == "vertical_trees" else ("protection", "accept_bin_leak")),
+    )
+    refuse_options(options, options.protocol, *others, command="hekat init")
     if options.example or (options.data not in (None, "csv") and options.tables is None):
         got = "--example" if options.example else f"--data {options.data}"
         raise InputError(
@@ -55,7 +62,9 @@ def init_guest_job(options: argparse.Namespace) -> int:
         told = {"written": [str(path) for path in paths], "job": job.name, "protocol": job.protocol}
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return 0
-    said = () if found is None else found.say()
+    said = [] if found is None else list(found.say(fills=not job.is_trees))
+    if job.is_trees and not job.waives_bin_leak:
+        said += _say_bin_leak(job, None if found is None else found.most_rows)
     for line in (*(f"written     {path}" for path in paths), *said, f"next        {next_step}"):
         sys.stdout.write(as_called(printable(line)) + "\n")
     return 0
@@ -72,6 +81,8 @@ def _choose(options: argparse.Namespace, usual: NewGuestJob, found: Suggestion |
         "classes": options.classes if options.classes is not None else () if no_classes else usual.classes,
         "label": options.label or usual.label,
         "id": options.id or usual.id,
+        "protection": options.protection or usual.protection,
+        "waives_bin_leak": bool(options.accept_bin_leak),
     }
     return NewGuestJob(
         protocol=options.protocol,
@@ -79,3 +90,14 @@ def _choose(options: argparse.Namespace, usual: NewGuestJob, found: Suggestion |
         arbiter=options.arbiter,
         **said | ({} if found is None else found.fill_in(options.model)),
     )
+
+
+def _say_bin_leak(job: NewGuestJob, most_rows: int | None) -> Iterator[str]:
+    """What the parties have to decide before hosts take part; `most_rows` None where no table was read."""
+    if most_rows is not None and not is_beyond_rule(job, most_rows):
+        return
+    which = "most jobs" if most_rows is None else f"these trees on {most_rows:,} rows"
+    yield f"to decide   the sums of {which} tell the guest more of hosts' bins than the rule lets; hekat run refuses"
+    yield "            the job, unless all parties accept that: hekat init --accept-bin-leak writes it into both files,"
+    yield "            or take the # off accepted under [bin_leak] of job.toml, and say bin_leak_waiver = true under"
+    yield "            [policy] of site.toml: docs/explanation/trees.md, The rule on bins and its waiver"

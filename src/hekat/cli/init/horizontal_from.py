@@ -1,4 +1,4 @@
-"""`hekat init --from` of a horizontal job: a job that fits the tables, and what was made of their columns."""
+"""`hekat init --from` of a job on rows: a job that fits the tables, and what was made of their columns."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ _LEAST_WEIGHT_MAX = 100_000
 
 @dataclass(frozen=True)
 class NewFromTables:
-    """The job, the plan behind it, and files to write beside the site file, by name."""
+    """The job, the plan behind it, and files to write beside the site file, by name.
+
+    `listed` are columns whose categories stand in the job by this table alone, though other parties' may hold others.
+    """
 
     job: NewJob
     plan: TablePlan
     files: dict[str, bytes]
+    listed: tuple[str, ...] = ()
 
 
 def new_from_tables(options: argparse.Namespace) -> NewFromTables:
@@ -49,7 +53,9 @@ def new_from_tables(options: argparse.Namespace) -> NewFromTables:
     plan = plan_tables(read_tables(tables), options.label, classes)
     model = options.model or ("logistic" if plan.label.classes else "linear")
     files = split_rows(paths[0], plan.tables[0].dialect, parties) if options.split else {}
+    sees_all, is_trees = options.split or len(paths) == len(parties), options.protocol == "horizontal_trees"
     job = NewJob(
+        protocol=options.protocol,
         name=options.name or options.folder.resolve().name or "first-job",
         parties=parties,
         aggregator=options.aggregator or AGGREGATOR,
@@ -60,12 +66,13 @@ def new_from_tables(options: argparse.Namespace) -> NewFromTables:
         data_kind=tables[0].kind,
         kinds={party: table.kind for party, table in zip(parties, tables, strict=False)},
         sources=_sources(plan, parties, tables, options.folder, split=options.split),
-        columns=plan.settings(sees_all=options.split or len(paths) == len(parties)),
+        columns=plan.settings(sees_all=sees_all, may_find=not is_trees),
         hold_out=HOLD_OUT,
         allow_two_parties=options.allow_two_parties,
         weight_max=_bound_on_rows(max(table.rows for table in plan.tables)),
     )
-    return NewFromTables(job, plan, files)
+    texts = tuple(column.name for column in plan.kept if column.kept == "texts")
+    return NewFromTables(job, plan, files, texts if is_trees and not sees_all else ())
 
 
 def check_two_parties(parties: tuple[str, ...], *, is_allowed: bool) -> None:

@@ -15,12 +15,18 @@ from hekat.toml_text import toml_key
 MOST_NAMES_SHOWN = 20
 
 
-def say_plan(plan: TablePlan, *, found: Sequence[str] = ()) -> Iterator[str]:
-    """The lines, in the order in which a reader asks; `found` are columns whose categories all parties find."""
+def say_plan(
+    plan: TablePlan, *, found: Sequence[str] = (), listed: Sequence[str] = (), fills: bool = True
+) -> Iterator[str]:
+    """The lines, in the order in which a reader asks; `found` are columns whose categories all parties find, `listed`
+    columns whose categories come from these tables alone, though other parties have more; `fills`: gaps are filled."""
     for table in plan.tables:
         yield f"read        {describe_table(table)}"
     yield say_label(plan.label)
-    yield from say_columns(plan.columns)
+    yield from say_columns(plan.columns, fills=fills)
+    if listed:
+        yield f"to complete categories of {some_of(listed)}: job.toml lists what this table has; add what the others"
+        yield "            have, or it counts as other"
     if found:
         yield f"to find     categories of {some_of(found)}: by all parties together, who then know each text that"
         place = toml_key("columns", found[0])
@@ -45,8 +51,8 @@ def describe_table(table: TableProfile) -> str:
     return f"{table.name}: {', '.join(parts)}"
 
 
-def say_columns(columns: Sequence[ColumnPlan]) -> Iterator[str]:
-    """What becomes of each column."""
+def say_columns(columns: Sequence[ColumnPlan], *, fills: bool = True) -> Iterator[str]:
+    """What becomes of each column; `fills`: the job says what fills gaps, which trees leave as they are."""
     numbers = [column.name for column in columns if column.kept == "numbers" and not column.is_date]
     dates = [column.name for column in columns if column.is_date]
     texts = [_describe_texts(column) for column in columns if column.kept == "texts"]
@@ -58,8 +64,11 @@ def say_columns(columns: Sequence[ColumnPlan]) -> Iterator[str]:
         yield f"dates       {some_of(dates)}: as days since 1970-01-01"
     if gaps:
         yield f"with gaps   {some_of(gaps)}"
-    if texts or gaps:
-        yield "            what texts can be, what fills gaps: [columns.NAME] of job.toml, which every party sees"
+    if gaps and not fills:
+        yield "            gaps stay: trees learn where they go"
+    what = "what texts can be, what fills gaps" if fills else "what texts can be"
+    if texts or (gaps and fills):
+        yield f"            {what}: [columns.NAME] of job.toml, which every party sees"
     for column in columns:
         if column.empty:
             yield f"            {column.name}: {', '.join(map(repr, column.empty))} count as empty cells"

@@ -97,17 +97,17 @@ def looks_like_ids(column: ColumnProfile) -> bool:
     return _ID_NAME.match(column.name) is not None
 
 
-def column_settings(plan: ColumnPlan, *, sees_all: bool) -> dict[str, Any]:
+def column_settings(plan: ColumnPlan, *, sees_all: bool, may_find: bool = True) -> dict[str, Any]:
     """What the job says of a column that is kept, its name aside; nothing for numbers without gaps.
 
     `sees_all`: the plan is of all rows that there are, so that training meets no other text; otherwise the parties find
-    categories together, where all of this table's fit. Gaps of numbers take the median that the parties find together,
-    so that no number of a table stands in the job.
+    categories together, where all of this table's fit and `may_find` says that they can. Gaps of numbers take the
+    median that the parties find together, so that no number of a table stands in the job.
     """
     settings: dict[str, Any] = {"empty": list(plan.empty)} if plan.empty else {}
     if plan.kept == "numbers":
         return settings | ({"fill": "median"} if plan.gaps else {})
-    finds = not sees_all and plan.may_be_found
+    finds = may_find and not sees_all and plan.may_be_found
     settings["categories"] = FOUND if finds else list(plan.categories)
     if plan.rare or not sees_all:
         settings["other"] = True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
-from hekat.job.new.new_guest_job import NewGuestJob, columns_for_trees
+from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
-from hekat.job.new.tree_sections import matching_sections, tree_sections
+from hekat.job.new.trees.columns import columns_for_trees
+from hekat.job.new.trees.guest_sections import matching_sections, tree_sections
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.protocol.vertical_linear.settings import (

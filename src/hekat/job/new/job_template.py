@@ -9,6 +9,8 @@ from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
 from hekat.job.new.new_job import NET_MODULE, NewJob
 from hekat.job.new.template_lines import chosen, default, example, setting
+from hekat.job.new.trees.columns import columns_for_trees
+from hekat.job.new.trees.row_sections import row_tree_sections
 from hekat.model import MODEL_NAMES, NETWORKS
 from hekat.protocol.horizontal.settings import (
     PENALTY_OF_LINEAR_MODELS,
@@ -18,6 +20,7 @@ from hekat.protocol.horizontal.settings import (
     TrainingSettings,
 )
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
+from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
 
 _MODELS = {
@@ -26,12 +29,21 @@ _MODELS = {
     "linear": "linear regression: labels are numbers",
     "torch": f"PyTorch code of yours, in {NET_MODULE}.py; the site file says where",
 }
+_WHAT = {
+    "horizontal": "parties have the same columns and different rows",
+    "horizontal_trees": "parties have the same columns and different rows; boosted trees are grown on all of them",
+}
+_MIN_PARTIES = "of a sum that is opened, at least; 0: all. Fewer: training goes on without one that is lost"
 _DEFAULTS = {name: field.default for name, field in HorizontalSettings.__dataclass_fields__.items()}
 
 
 def job_text(job: NewJob) -> str:
     """The whole job file; it parses, and with its defaults uncommented it says the same."""
-    sections = [_top(job), _model(job), _training(job), _validation(job), _codec(job), _protection(job), _compare(job)]
+    if job.is_trees:
+        sections = [_top(job), *row_tree_sections(job, _protection(job))]
+    else:
+        body = [_model(job), _training(job), _validation(job), _codec(job), _protection(job), _compare(job)]
+        sections = [_top(job), *body]
     sections += column_sections(job.columns)
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 
@@ -44,7 +56,7 @@ def _top(job: NewJob) -> list[str]:
         "# A line that begins with # and a name stands at its default: without the # it says the same.",
         chosen("format", JOB_FORMAT.newest, "of this file: docs/decisions/0028-formats-of-files.md"),
         chosen("name", job.name, "of this job, in reports"),
-        chosen("protocol", "horizontal", "parties have the same columns and different rows"),
+        chosen("protocol", job.protocol, _WHAT[job.protocol]),
         chosen("parties", list(job.parties), "who trains; 3 or more"),
         chosen("aggregator", job.aggregator, "who adds updates that it cannot read; has no rows"),
         chosen("data", job.data_name, "each site maps this name to its own rows: [party.NAME.data.THIS]"),
@@ -61,11 +73,16 @@ def _top(job: NewJob) -> list[str]:
             _DEFAULTS["allow_two_parties"],
             "true: two parties accept that each learns the other's update",
         ),
+        *([default("min_parties", HorizontalTreesSettings.min_parties, _MIN_PARTIES)] if job.is_trees else []),
         default(
             "timeout_s", TIMEOUT_S_PER_PARTY * len(job.parties), "seconds to wait for a message; 120 for each party"
         ),
-        default("sparse", False, "true: rows are held sparse at every party"),
-        *([] if job.columns else [example("columns", columns, COLUMNS_COMMENT)]),
+        *([] if job.is_trees else [default("sparse", False, "true: rows are held sparse at every party")]),
+        *(
+            []
+            if job.columns
+            else [example("columns", columns_for_trees(columns) if job.is_trees else columns, COLUMNS_COMMENT)]
+        ),
         example("party_keys", {job.parties[0]: "hekat-party-ed25519:..."}, "of every role: hekat keys party"),
     ]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hekat.data.columns.specs import CATEGORY_FILL, NUMBER_FILLS
 from hekat.errors import InputError
+from hekat.job.new.trees.columns import columns_for_trees
 
 GUEST_PROTOCOLS = ("vertical_linear", "vertical_trees", "psi")
 MODELS = ("logistic", "linear")
-_FILLS = (*NUMBER_FILLS, CATEGORY_FILL)
+TREE_PROTECTIONS = ("lattice", "paillier")
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,9 @@ class NewGuestJob:
 
     `arbiter` and `model` are for a regression; `classes` (none: numbers) and `label` are for what trains, `hold_out` is
     the part of the common rows to measure it on. `sources` are the options of parties' data sources as the site file
-    says them, where tables were looked at, and `columns` is what the job says of columns. Raises InputError for choices
-    that do not go together.
+    says them, where tables were looked at, and `columns` is what the job says of columns. `protection` is of trees;
+    with `waives_bin_leak` the job says, and the site allows, that the guest may learn bins of hosts. Raises InputError
+    for choices that do not go together.
     """
 
     protocol: str
@@ -37,6 +38,8 @@ class NewGuestJob:
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     hold_out: float = 0.0
+    protection: str = "lattice"
+    waives_bin_leak: bool = False
     data_name: str = field(default="rows", init=False)
 
     def __post_init__(self) -> None:
@@ -49,6 +52,8 @@ class NewGuestJob:
             return
         if self.is_trees:
             object.__setattr__(self, "columns", columns_for_trees(self.columns))
+            if self.protection not in TREE_PROTECTIONS:
+                _refuse("--protection", " or ".join(TREE_PROTECTIONS), self.protection, "choose one of them")
             if self.classes and len(set(self.classes)) < max(2, len(self.classes)):
                 _refuse("--classes", "two different classes or more", ", ".join(self.classes), "name them: no,yes")
             return
@@ -77,8 +82,10 @@ class NewGuestJob:
 
     @property
     def key_makers(self) -> tuple[str, ...]:
-        """The roles that make a Paillier key: the arbiter, or without one guest and hosts."""
-        if not self.trains or self.is_trees:
+        """The roles that make a Paillier key: the arbiter, or without one guest and hosts; of trees, the guest."""
+        if self.is_trees:
+            return (self.guest,) if self.protection == "paillier" else ()
+        if not self.trains:
             return ()
         return self.parties if self.arbiter is None else (self.arbiter,)
 
@@ -92,20 +99,6 @@ class NewGuestJob:
         if self.trains and party == self.guest:
             usual["label"] = self.label
         return self.sources.get(party) or usual
-
-
-def columns_for_trees(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What a job says of columns, without the fills that trees have no use for: they take empty cells as they are."""
-    kept: dict[str, dict[str, Any]] = {}
-    for name, said in columns.items():
-        own = {key: value for key, value in said.items() if not (key == "fill" and value in _FILLS)}
-        if own.get("missing") == "indicator":
-            del own["missing"]
-        if own.get("unknown") == CATEGORY_FILL:
-            own["unknown"] = "ignore"
-        if own:
-            kept[name] = own
-    return kept
 
 
 def _refuse(option: str, expected: str, got: str, cure: str) -> None:

@@ -1,4 +1,4 @@
-"""The choices of `hekat init` for a new job, checked, with defaults for beginners."""
+"""The choices of `hekat init` for a new job on rows, checked, with defaults for beginners."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 from hekat.data import SOURCE_KINDS
 from hekat.errors import InputError
+from hekat.job.new.trees.columns import columns_for_trees
 from hekat.protocol.secure_sum.settings import check_parties
 
 MODELS = ("logistic", "mlp", "linear", "torch")
 DATA_KINDS = SOURCE_KINDS
 PROTECTIONS = ("lattice", "paillier")
+ROW_PROTOCOLS = ("horizontal", "horizontal_trees")
 ENDINGS = {
     "csv": "csv",
     "parquet": "parquet",
@@ -35,12 +37,13 @@ class NewJob:
     """One new job. `sources` are the options of parties' data sources as the site file says them, where tables were
     looked at, and `kinds` their kinds, which may differ; another party has the kind and the options of the first, with
     a path of its own. `columns` is what the job says of columns, `hold_out` the part of each party's rows to validate
-    on.
+    on, `rounds` the most rounds, or iterations of trees. Trees have no `model` to choose.
 
     Raises PolicyError for parties that cannot be, InputError for a model, kind of data or protection that a new job
     cannot have, and for classes that do not fit the model.
     """
 
+    protocol: str = "horizontal"
     name: str = "first-job"
     parties: tuple[str, ...] = ("alpha", "beta", "gamma")
     aggregator: str = "hub"
@@ -61,25 +64,35 @@ class NewJob:
     test_name: str = field(default="test-rows", init=False)
 
     def __post_init__(self) -> None:
+        _check_choice("--protocol", self.protocol, ROW_PROTOCOLS)
         check_parties(self.parties, self.aggregator, allow_two_parties=self.allow_two_parties)
         _check_choice("--model", self.model, MODELS)
         _check_choice("--data", self.data_kind, DATA_KINDS)
         _check_choice("--protection", self.protection, PROTECTIONS)
-        if self.model == "linear" and self.classes:
+        if self.is_trees:
+            object.__setattr__(self, "columns", columns_for_trees(self.columns))
+        elif self.model == "linear" and self.classes:
             raise InputError(
                 "a linear model has no classes",
                 expected="no --classes with --model linear",
                 got=", ".join(self.classes),
                 cure="leave out --classes, or choose --model logistic",
             )
-        needs_classes = self.model == "logistic" or bool(self.classes)  # a network predicts numbers too
+        # A network predicts numbers too, and so do trees.
+        needs_classes = bool(self.classes) or (self.model == "logistic" and not self.is_trees)
         if needs_classes and len(set(self.classes)) < max(2, len(self.classes)):
+            others = "" if self.is_trees else "; for labels that are numbers choose --model linear, mlp or torch"
             raise InputError(
-                f"a {self.model} model needs classes",
+                "trees that tell classes apart need them" if self.is_trees else f"a {self.model} model needs classes",
                 expected="two different classes or more",
                 got=", ".join(self.classes) or "none",
-                cure="name them: --classes no,yes; for labels that are numbers choose --model linear, mlp or torch",
+                cure=f"name them: --classes no,yes{others}",
             )
+
+    @property
+    def is_trees(self) -> bool:
+        """Whether boosted trees are grown."""
+        return self.protocol == "horizontal_trees"
 
     @property
     def model_name(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.job.new.new_job import DATA_KINDS, NET_MODULE, NET_NAME, NewJob
-from hekat.job.new.template_lines import chosen, default, example
+from hekat.job.new.template_lines import chosen, default, example, setting
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import SITE_FORMAT, SiteMachine
 from hekat.toml_text import toml_key
@@ -164,8 +164,8 @@ def _net(job: NewJob) -> list[str]:
     ]
 
 
-def policy_lines() -> list[str]:
-    """What a site allows, at its defaults."""
+def policy_lines(*, waives_bin_leak: bool = False) -> list[str]:
+    """What a site allows, at its defaults but for the waiver that a job asks for."""
     policy = SitePolicy()
     return [
         "[policy]                                 # a job that asks for more is refused before anything is read",
@@ -182,8 +182,11 @@ def policy_lines() -> list[str]:
         default(
             "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"
         ),
-        default(
-            "bin_leak_waiver", policy.bin_leak_waiver, "jobs of trees may waive what limits the guest's sums of bins"
+        setting(
+            "bin_leak_waiver",
+            waives_bin_leak,
+            policy.bin_leak_waiver,
+            "jobs of trees may waive what limits the guest's sums of bins",
         ),
         default("hide_partition", policy.hide_partition, "jobs of trees may hide from hosts which rows a node has"),
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),

@@ -57,9 +57,9 @@ class TablePlan:
     def left_out(self) -> tuple[ColumnPlan, ...]:
         return tuple(column for column in self.columns if column.kept is None)
 
-    def settings(self, *, sees_all: bool) -> dict[str, dict[str, Any]]:
-        """What the job says of columns; `sees_all` as `column_settings` takes it."""
-        said = {column.name: column_settings(column, sees_all=sees_all) for column in self.kept}
+    def settings(self, *, sees_all: bool, may_find: bool = True) -> dict[str, dict[str, Any]]:
+        """What the job says of columns; `sees_all` and `may_find` as `column_settings` takes them."""
+        said = {column.name: column_settings(column, sees_all=sees_all, may_find=may_find) for column in self.kept}
         return {name: settings for name, settings in said.items() if settings}
 
     def describe(self) -> dict[str, str]:

@@ -51,7 +51,7 @@ class BinLeak:
             expected=f"{MARGIN} times as many bits in all rows of the column as sums tell",
             got=f"{self.held_bits:,.0f} bits in the rows, {self.opened_bits:,.0f} in at most {self.numbers:,} sums",
             cure="train fewer or smaller trees with fewer bins, or waive the rule in the job: "
-            f"bin_leak.accepted = {BIN_LEAK_ACCEPTED!r}",
+            f"bin_leak.accepted = {BIN_LEAK_ACCEPTED!r}, which a site allows by policy.bin_leak_waiver = true",
         )
 
 
