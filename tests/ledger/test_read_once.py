@@ -18,7 +18,7 @@ from hekat.ledger.chain import verify_ledger
 from hekat.protocol.secure_sum.masked.messages import DrawsMessage
 from hekat.wire import disclosure_of, from_bytes, to_bytes
 from hekat.wire.kinds import _by_class
-from hekat.wire.message import _SPEC_NAME, is_read_once
+from hekat.wire.message import _SPEC_NAME, spec_of
 
 
 class Line:
@@ -45,7 +45,7 @@ def receive_at(party: str, payload: bytes):
 def test_roles_share_what_the_same_bytes_hold_and_record_it_each(monkeypatch) -> None:
     read: list[bytes] = []
     monkeypatch.setattr(
-        recorded_channel, "from_bytes", lambda data, kind: (read.append(data), from_bytes(data, kind))[1]
+        recorded_channel, "from_bytes", lambda data, kind, **how: (read.append(data), from_bytes(data, kind, **how))[1]
     )
     sent = DrawsMessage({"a": b"one", "b": b"two"}, {"a": b"x" * 64, "b": b"y" * 64})
     (first, at_a), (second, at_b) = (receive_at(party, to_bytes(sent)) for party in "ab")
@@ -67,7 +67,7 @@ def test_bytes_that_are_no_message_are_refused_at_every_role() -> None:
         assert entry.kind == recorded_channel.UNREADABLE
 
 
-SHARED = [cls for cls in _by_class if _SPEC_NAME in vars(cls) and is_read_once(cls)]
+SHARED = [cls for cls in _by_class if _SPEC_NAME in vars(cls) and spec_of(cls).read_once]
 
 
 @pytest.mark.parametrize("kind", SHARED, ids=lambda kind: kind.__name__)

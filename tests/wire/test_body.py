@@ -54,6 +54,7 @@ def test_any_bytes_are_read_canonically_or_refused(data: bytes) -> None:
         b"\xdc\x00\x00",
         b"\xde\x00\x00",
         b"\x82\xa1a\x01\xa1a\x01",  # the same key twice
+        b"\x92" + bytes(pack_body(bytes(1 << 19))) + b"\xcc\x05",  # behind a long byte string
     ],
 )
 def test_other_forms_of_equal_value_are_refused(body: bytes) -> None:

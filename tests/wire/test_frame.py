@@ -68,6 +68,21 @@ def test_every_flipped_byte_is_refused(position: int) -> None:
             assert "checksum" in str(caught.value)
 
 
+@pytest.mark.parametrize("position", range(len(FRAME)))
+def test_out_of_a_seal_only_the_checksum_is_not_looked_at(position: int) -> None:
+    damaged = bytearray(FRAME)
+    damaged[position] ^= 0xFF
+    if LENGTH_AT - 2 <= position < LENGTH_AT or position >= LENGTH_AT + 8:
+        frame = read_frame(damaged, authenticated=True)
+        changed = (frame.kind_version != 7) + (bytes(frame.body) != BODY)
+        assert changed == (position < len(FRAME) - CHECKSUM_BYTES)
+    else:
+        with pytest.raises(WireError):
+            read_frame(damaged, authenticated=True)
+    with pytest.raises(WireError):
+        read_frame(damaged)
+
+
 def test_flipped_kind_is_no_other_kind() -> None:
     damaged = bytearray(FRAME)
     damaged[7] ^= 0x01

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from json.encoder import encode_basestring_ascii
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from hekat.errors import LedgerError
 from hekat.wire import Disclosure
@@ -26,8 +26,7 @@ _DIRECTIONS = get_args(Direction)
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-@dataclass(frozen=True)
-class FieldRecord:
+class FieldRecord(NamedTuple):
     """One field of a message: its disclosure and its size, never its value."""
 
     name: str
@@ -67,38 +66,31 @@ class LedgerEntry:
     fields: tuple[FieldRecord, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """SHA-256 of everything the line says, the previous line's hash included."""
-        before, after = self._halves
-        return hashlib.sha256(before + after).hexdigest()
+        return self._written[1]
 
     @property
     def is_printable(self) -> bool:
         """Whether all its texts are printable: others' ledgers must not steer the terminal they are shown on."""
         texts = [self.time, self.session, self.previous, self.peer, self.step, self.kind, self.payload_sha256]
         texts += [text for fact in self.facts.items() for text in fact]
-        texts += [text for record in self.fields for text in (record.name, record.explanation)]
-        return "".join(texts).isprintable()
+        return "".join(texts).isprintable() and all(_field_text(*record[:3])[1] for record in self.fields)
 
     def to_line(self) -> bytes:
         """The line's canonical bytes, its newline included."""
-        before, after = self._halves
-        return b'%b"%b":"%b",%b\n' % (before, _HASH.encode(), self.hash.encode(), after)
+        return self._written[0]
 
     @cached_property
-    def _halves(self) -> tuple[bytes, bytes]:
-        """The canonical JSON of all but the hash, cut where its key stands in the order: made once for both.
+    def _written(self) -> tuple[bytes, str]:
+        """(the line, its hash): canonical JSON with the hash where its key stands in the order.
 
         Written here by hand: a ledger has a line for every message, and the library's encoder takes longer over one
         than a message takes to seal.
         """
         text = encode_basestring_ascii
-        fields = ",".join(
-            f'{{"bytes":{one.byte_count:d},"class":{text(one.disclosure_class)},'
-            f'"explanation":{text(one.explanation)},"name":{text(one.name)}}}'
-            for one in self.fields
-        )
+        fields = ",".join([f'{{"bytes":{one.byte_count:d},{_field_text(*one[:3])[0]}}}' for one in self.fields])
         facts = canonical_json(self.facts).decode() if self.facts else "{}"
         before = f'{{"direction":{text(self.direction)},"facts":{facts},"fields":[{fields}],'
         after = (
@@ -106,7 +98,17 @@ class LedgerEntry:
             f'"payload_sha256":{text(self.payload_sha256)},"peer":{text(self.peer)},"previous":{text(self.previous)},'
             f'"session":{text(self.session)},"step":{text(self.step)},"time":{text(self.time)}}}'
         )
-        return before.encode(), after.encode()
+        said = hashlib.sha256((before + after).encode()).hexdigest()
+        return f'{before}"{_HASH}":"{said}",{after}\n'.encode(), said
+
+
+# What fields of messages are called, and how they are explained, stands in the code and is in very many entries.
+@lru_cache(maxsize=1024)
+def _field_text(name: str, disclosure_class: str, explanation: str) -> tuple[str, bool]:
+    """(the JSON of a field but for its bytes, whether all of it is printable)."""
+    text = encode_basestring_ascii
+    written = f'"class":{text(disclosure_class)},"explanation":{text(explanation)},"name":{text(name)}'
+    return written, f"{name}{explanation}".isprintable()
 
 
 _NAMES = tuple(item.name for item in dataclasses.fields(LedgerEntry))

@@ -103,23 +103,24 @@ class Ledger:
         kind: str,
         fields: Sequence[FieldRecord],
         payload: bytes,
+        digest: bytes = b"",
     ) -> bytes:
         """Write that the message with wire bytes `payload` passed; of these only length and SHA-256 are kept.
 
-        Returns the SHA-256.
+        `digest`: the SHA-256, where the caller has it already. Returns the SHA-256.
         Raises StateError where the disk does not take it (nothing half-written stays), LedgerError once closed.
         """
-        digest = hashlib.sha256(payload)
+        digest = digest or hashlib.sha256(payload).digest()
         self._append(
             direction,
             peer=peer,
             step=step,
             kind=kind,
             payload_bytes=len(payload),
-            payload_sha256=digest.hexdigest(),
+            payload_sha256=digest.hex(),
             fields=tuple(fields),
         )
-        return digest.digest()
+        return digest
 
     def note(self, step: str, what: str, disclosure: Disclosure | DisclosureClass) -> None:
         """Write a fact that is no message: `what`, in `step`, and its class of disclosure. Raises as `record`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -15,8 +16,8 @@ from hekat.channel.statements import Statements
 from hekat.errors import ChannelError, InputError, PolicyError, WireError
 from hekat.ledger.entry import FieldRecord
 from hekat.ledger.ledger import Ledger
-from hekat.wire import Disclosure, disclosure_of, from_bytes, kind_name, to_bytes
-from hekat.wire.message import is_read_once
+from hekat.wire import Disclosure, from_bytes, to_bytes
+from hekat.wire.message import MessageSpec, spec_of
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ class RecordedChannel:
             )
         self.channel = channel
         self.ledger = ledger
-        self._encoded: tuple[Any, bytes, list[FieldRecord]] | None = None
+        self._encoded: tuple[Any, bytes, list[FieldRecord], bytes] | None = None
 
     @property
     def party(self) -> str:
@@ -74,26 +75,26 @@ class RecordedChannel:
             StateError: the ledger cannot be written; nothing was sent.
             ChannelError: as `Channel.send`.
         """
-        message_type = type(message)
-        disclosures = disclosure_of(message_type)
-        self._check_seal(message_type, disclosures)
+        spec = spec_of(type(message))
+        self._check_seal(spec)
         if self._encoded is not None and self._encoded[0] is message:
-            _, payload, records = self._encoded
+            _, payload, records, digest = self._encoded
         else:
-            payload, records = to_bytes(message), _records(message, disclosures)
-        digest = self.ledger.record("sent", to, step, kind_name(message_type), records, payload)
+            payload, records, digest = to_bytes(message), _records(message, spec), b""
+        digest = self.ledger.record("sent", to, step, spec.name, records, payload, digest)
         try:
             self.channel.send(to, step, payload, timeout_s=timeout_s)
         except ChannelError as error:
-            what = f"the {kind_name(message_type)} to {to!r} {NOT_HANDED_OVER} ({type(error).__name__})"
+            what = f"the {spec.name} to {to!r} {NOT_HANDED_OVER} ({type(error).__name__})"
             self.ledger.note(step, what, Disclosure("public"))
             raise
         return digest
 
     @contextmanager
     def encoding_once(self, message: Any) -> Iterator[None]:
-        """Within, `send` encodes `message` once, to however many parties it goes; meanwhile nobody changes it."""
-        self._encoded = message, to_bytes(message), _records(message, disclosure_of(type(message)))
+        """Within, `send` encodes and hashes `message` once, however many get it; meanwhile nobody changes it."""
+        payload = to_bytes(message)
+        self._encoded = message, payload, _records(message, spec_of(type(message))), hashlib.sha256(payload).digest()
         try:
             yield
         finally:
@@ -113,22 +114,17 @@ class RecordedChannel:
             StateError: the ledger cannot be written; the message is dropped.
             ChannelError: as `Channel.receive`.
         """
-        disclosure_of(message_type)  # refused here where it is no message
+        spec = spec_of(message_type)  # refused here where it is no message
         payload = self.channel.receive(sender, step, timeout_s=timeout_s)
-        return self._record_received(sender, step, message_type, payload)
-
-    def _record_received(self, sender: str, step: str, message_type: type[T], payload: bytes) -> tuple[T, bytes]:
         message: T
-        read: Callable[[bytes, Any], tuple[Any, list[FieldRecord]]] = _read
-        if is_read_once(message_type):
-            read = _read_shared
+        read: Callable[[bytes, Any, bool], tuple[Any, list[FieldRecord]]] = _read_shared if spec.read_once else _read
         try:
-            message, records = read(payload, message_type)
+            message, records = read(payload, message_type, isinstance(self.channel, SealedChannel))
         except WireError:
-            record = FieldRecord("payload", "disclosed", f"bytes that are no {kind_name(message_type)}", len(payload))
+            record = FieldRecord("payload", "disclosed", f"bytes that are no {spec.name}", len(payload))
             self.ledger.record("received", sender, step, UNREADABLE, [record], payload)
             raise
-        return message, self.ledger.record("received", sender, step, kind_name(message_type), records, payload)
+        return message, self.ledger.record("received", sender, step, spec.name, records, payload)
 
     def settle_pairs(self, to: Iterable[str], of: Iterable[str], timeout_s: float | None = None) -> None:
         """As `SealedChannel.settle_pairs`; a channel that does not seal has no keys to give."""
@@ -171,11 +167,10 @@ class RecordedChannel:
     def __repr__(self) -> str:
         return f"RecordedChannel({self.party!r} of {', '.join(self.parties)})"
 
-    def _check_seal(self, message_type: type[Any], disclosures: dict[str, Disclosure]) -> None:
-        secret = [name for name, disclosure in disclosures.items() if disclosure.kind == "sealed"]
-        if secret:
-            what = f"{kind_name(message_type)} leaves only through a sealed channel"
-            self._sealed(what, f"a SealedChannel, for its fields {', '.join(secret)}")
+    def _check_seal(self, spec: MessageSpec) -> None:
+        if spec.sealed:
+            what = f"{spec.name} leaves only through a sealed channel"
+            self._sealed(what, f"a SealedChannel, for its fields {', '.join(spec.sealed)}")
 
     def _sealed(self, what: str, expected: str = "a SealedChannel") -> SealedChannel:
         if not isinstance(self.channel, SealedChannel):
@@ -203,19 +198,20 @@ def content_bytes(value: Any) -> int:
     return 1 if isinstance(value, bool) else _NUMBER_BYTES
 
 
-def _read(payload: bytes, message_type: type[Any]) -> tuple[Any, list[FieldRecord]]:
-    message = from_bytes(payload, message_type)
-    return message, _records(message, disclosure_of(message_type))
+def _read(payload: bytes, message_type: type[Any], unsealed: bool) -> tuple[Any, list[FieldRecord]]:
+    """`unsealed`: the payload came out of a seal (decision 0084 says what the seal has shown of it)."""
+    message = from_bytes(payload, message_type, authenticated=unsealed)
+    return message, _records(message, spec_of(message_type))
 
 
 # What bytes hold depends on them alone: of 200 roles that are told a sum's set, one reads its 80 kB.
 @lru_cache(maxsize=4)
-def _read_shared(payload: bytes, message_type: Any) -> tuple[Any, list[FieldRecord]]:
-    return _read(payload, message_type)
+def _read_shared(payload: bytes, message_type: Any, unsealed: bool) -> tuple[Any, list[FieldRecord]]:
+    return _read(payload, message_type, unsealed)
 
 
-def _records(message: Any, disclosures: dict[str, Disclosure]) -> list[FieldRecord]:
+def _records(message: Any, spec: MessageSpec) -> list[FieldRecord]:
     return [
         FieldRecord.of(name, disclosure, content_bytes(getattr(message, name)))
-        for name, disclosure in disclosures.items()
+        for name, disclosure in spec.disclosures.items()
     ]

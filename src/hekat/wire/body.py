@@ -30,6 +30,9 @@ _SCALARS = {
     0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8,
 }  # fmt: skip
 _TOO_FEW_BYTES = "declares more bytes than it has"
+# For what is around the byte strings of a body.
+_ROOM_BYTES = 1024
+_PIECE_BYTES = 1 << 18
 # Of a byte string or text whose length field has one byte.
 _SHORT = -1
 
@@ -46,13 +49,15 @@ def _content_bytes(first: int) -> int | None:
 _CONTENT_BYTES = tuple(_content_bytes(first) for first in range(256))
 
 
-def pack_body(value: Any) -> bytes:
+def pack_body(value: Any) -> memoryview:
     """None, booleans, integers of 64 bits, floats, strings, bytes, lists and string-keyed dicts as MessagePack.
+
+    A view of the packer's own memory: a long body is copied once, into its frame.
 
     Raises InputError where there are more items than `unpack_body` reads.
     """
     try:
-        body: bytes = msgpack.packb(value, use_bin_type=True, strict_types=True)
+        body = _pack(value, _bulk_bytes(value))
     except (ValueError, OverflowError, TypeError):
         # Not chained: the packer's own message may quote the value.
         raise InputError("a value cannot be packed", expected="items within MessagePack's sizes") from None
@@ -63,6 +68,31 @@ def pack_body(value: Any) -> bytes:
             error.what, expected=error.expected, got=error.got, cure="send numbers as a NumPy array, blobs as bytes"
         ) from None
     return body
+
+
+def _pack(value: Any, byte_count: int) -> memoryview:
+    """`value` packed; a packer that has room for so many bytes need not move a large body as it grows."""
+    packer = msgpack.Packer(use_bin_type=True, strict_types=True, autoreset=False, buf_size=byte_count + _ROOM_BYTES)
+    packer.pack(value)
+    packed: memoryview = packer.getbuffer()
+    return packed
+
+
+def _is_equal(one: memoryview, other: memoryview) -> bool:
+    """`==` of views goes item by item; pieces are compared at once, and copied without taking fresh memory."""
+    return len(one) == len(other) and all(
+        bytes(one[at : at + _PIECE_BYTES]).startswith(other[at : at + _PIECE_BYTES])
+        for at in range(0, len(one), _PIECE_BYTES)
+    )
+
+
+def _bulk_bytes(value: Any) -> int:
+    """Bytes in all byte strings of `value`: nearly all of a long body."""
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_bulk_bytes, value.values()))
+    return sum(map(_bulk_bytes, value)) if isinstance(value, list) else 0
 
 
 def packed_bytes_length(byte_count: int) -> int:
@@ -78,12 +108,11 @@ def unpack_body(body: memoryview) -> Any:
     _walk(body)
     try:
         value = msgpack.unpackb(body, raw=False, use_list=True, strict_map_key=True)
-        canonical = msgpack.packb(value, use_bin_type=True, strict_types=True)
+        canonical = _pack(value, len(body))
     except (ValueError, TypeError, OverflowError):
         # Not chained: the unpacker's own message may quote content.
         raise WireCorruptError("the body is not well formed", expected="strict MessagePack") from None
-    # Comparing views goes item by item; comparing bytes is one step.
-    if canonical != bytes(body):
+    if not _is_equal(canonical, body):
         raise WireCorruptError("the body is not in canonical form", expected="shortest forms and no repeated names")
     return value
 

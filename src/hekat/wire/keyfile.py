@@ -249,7 +249,8 @@ def _open(file: ProtectedKeyFile, passphrase: bytes | None, path: Path) -> bytes
 def _context(bits: int, fingerprint: str, cost: ScryptCost) -> bytes:
     """The bytes that the seal covers besides the key: every field that is readable without the passphrase."""
     kind = kind_of(ProtectedKeyFile)
-    return pack_body([kind.name, kind.version, bits, fingerprint, cost.log2_cost, cost.block_size, cost.parallelism])
+    fields = [kind.name, kind.version, bits, fingerprint, cost.log2_cost, cost.block_size, cost.parallelism]
+    return bytes(pack_body(fields))
 
 
 def _check_claims(bits: int, fingerprint: str) -> None:

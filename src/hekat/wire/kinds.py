@@ -109,6 +109,7 @@ def from_bytes(
     kind: type[T],
     *,
     max_bytes: int = MAX_FRAME_BYTES,
+    authenticated: bool = False,
     public_key: CkksPublicKey | PaillierPublicKey | RsaPublicKey | None = None,
     engine: Engine | None = None,
     unsafe_for_benchmark: bool = False,
@@ -121,6 +122,8 @@ def from_bytes(
         data: what `to_bytes` gave, or anybody's bytes.
         kind: the class that is expected.
         max_bytes: refuse what declares more.
+        authenticated: `data` came out of a seal, which has shown that nobody changed it: its checksum is not computed
+            again. All else is checked as ever.
         public_key: the key that ciphertexts and signatures are under.
         engine: for ciphertexts. None: the active one.
         unsafe_for_benchmark: take a key below the size floor; the bytes have no say in it.
@@ -142,7 +145,7 @@ def from_bytes(
         True
     """
     wanted = kind_of(kind)
-    frame = read_frame(data, max_bytes=max_bytes)
+    frame = read_frame(data, max_bytes=max_bytes, authenticated=authenticated)
     if frame.kind != wanted.name:
         raise WireKindError(
             "bytes hold another kind of object", expected=wanted.name, got=frame.kind, cure="check what was sent"

@@ -20,28 +20,28 @@ _SPEC_NAME = "__hekat_message__"
 
 @dataclass(frozen=True)
 class MessageSpec:
-    """What `@message` found in a class: a codec and a disclosure for each field, in the order of declaration."""
+    """What `@message` found in a class: a codec and a disclosure for each field, in the order of declaration.
+
+    `places` says of each field how errors name it, `sealed` which fields leave only through a sealed channel.
+    """
 
     name: str
     version: int
     cls: type[Any]
     codecs: dict[str, FieldCodec]
+    places: dict[str, str]
     disclosures: dict[str, Disclosure]
+    sealed: tuple[str, ...]
     read_once: bool = False
 
     def to_items(self, obj: Any) -> dict[str, Any]:
-        return {
-            field: codec.encode(getattr(obj, field), f"field {field!r} of {self.name}")
-            for field, codec in self.codecs.items()
-        }
+        return {field: codec.encode(getattr(obj, field), self.places[field]) for field, codec in self.codecs.items()}
 
     def from_items(self, items: Any, context: ReadingContext) -> Any:
         if not isinstance(items, dict):
             raise WireCorruptError(f"{self.name} does not hold fields", expected="a map of fields")
         self._check_names(list(items))
-        values = {
-            field: codec.decode(items[field], f"field {field!r} of {self.name}") for field, codec in self.codecs.items()
-        }
+        values = {field: codec.decode(items[field], self.places[field]) for field, codec in self.codecs.items()}
         try:
             return self.cls(**values)
         except WireError:
@@ -115,19 +115,7 @@ def disclosure_of(message_type: type[Any]) -> dict[str, Disclosure]:
         >>> wire.disclosure_of(ReadyMessage)["columns"].kind
         'disclosed'
     """
-    return dict(_spec_of(message_type).disclosures)
-
-
-def is_read_once(message_type: type[Any]) -> bool:
-    """Whether roles of one process share one object of what the same bytes hold.
-
-    Args:
-        message_type: a class made by `message`.
-
-    Returns:
-        As its decorator says.
-    """
-    return _spec_of(message_type).read_once
+    return dict(spec_of(message_type).disclosures)
 
 
 def kind_name(message_type: type[Any]) -> str:
@@ -147,7 +135,8 @@ def kind_name(message_type: type[Any]) -> str:
     return kind_of(message_type).name
 
 
-def _spec_of(message_type: type[Any]) -> MessageSpec:
+def spec_of(message_type: type[Any]) -> MessageSpec:
+    """What `message` found in the class. Raises InputError where it made no message type of it."""
     # From the class's own dict: a subclass that is not decorated itself is no message type.
     spec = vars(message_type).get(_SPEC_NAME) if isinstance(message_type, type) else None
     if not isinstance(spec, MessageSpec):
@@ -174,6 +163,7 @@ def _read_class(cls: type[Any], name: str, version: int) -> MessageSpec:
         ) from None
     codecs: dict[str, FieldCodec] = {}
     disclosures: dict[str, Disclosure] = {}
+    places: dict[str, str] = {}
     for field in dataclasses.fields(cls):
         where = f"field {field.name!r} of {name}"
         disclosure = marker_of(field.metadata)
@@ -186,4 +176,6 @@ def _read_class(cls: type[Any], name: str, version: int) -> MessageSpec:
             )
         codecs[field.name] = codec_for(annotations[field.name], where)
         disclosures[field.name] = disclosure
-    return MessageSpec(name, version, cls, codecs, disclosures)
+        places[field.name] = where
+    sealed = tuple(field for field, disclosure in disclosures.items() if disclosure.kind == "sealed")
+    return MessageSpec(name, version, cls, codecs, places, disclosures, sealed)
