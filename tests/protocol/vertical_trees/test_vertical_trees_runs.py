@@ -11,6 +11,8 @@ from tests.protocol.vertical_trees.rehearsal import (
     train_in_the_clear,
 )
 
+from hekat.protocol.vertical_trees.timing_labels import DECRYPT
+
 
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("task", ["binary", "regression", "multiclass"])
@@ -41,3 +43,6 @@ def test_sealed_runs_end_alike_and_their_ledgers_say_what_was_told() -> None:
     ledger = rehearsal.sessions["shop"].ledger
     assert ledger is not None
     assert rehearsal.sessions["shop"].sent_bytes > 0
+    # A host opens seals as the guest does, but decrypts nothing.
+    assert {"send", "open"} <= rehearsal.sessions["shop"].stopwatch.seconds.keys()
+    assert {name for name, one in rehearsal.sessions.items() if DECRYPT in one.stopwatch.seconds} == {"bank"}

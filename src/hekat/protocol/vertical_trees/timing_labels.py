@@ -1,12 +1,14 @@
-"""The labels under which roles measure their time, and the parts that a reader is shown."""
+"""The labels under which roles measure their time, and the parts that a reader is shown.
+
+Sealed channels have the labels "send" and "open", which no label here may be.
+"""
 
 from __future__ import annotations
 
 KEYS = "keys"
 ENCRYPT = "encrypt"
 SUMS = "sums"
-CONCEAL = "conceal"
-OPEN = "open"
+DECRYPT = "decrypt"
 SPLITS = "splits"
 ROWS = "rows"
 PLAIN = "plain"
@@ -16,8 +18,7 @@ PARTS = {
     KEYS: "keys",
     ENCRYPT: "encrypt",
     SUMS: "sums",
-    CONCEAL: "sums",
-    OPEN: "decrypt",
+    DECRYPT: "decrypt",
     SPLITS: "plain",
     ROWS: "plain",
     PLAIN: "plain",

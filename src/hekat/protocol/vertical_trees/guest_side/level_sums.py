@@ -37,7 +37,7 @@ from hekat.protocol.vertical_trees.steps import (
     level_step,
 )
 from hekat.protocol.vertical_trees.sums_plan import make_exchange, root_ranges, tree_ranges, uses_hosts
-from hekat.protocol.vertical_trees.timing_labels import ENCRYPT, KEYS, OPEN, ROWS, SPLITS
+from hekat.protocol.vertical_trees.timing_labels import DECRYPT, ENCRYPT, KEYS, ROWS, SPLITS
 
 Bools = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -243,7 +243,7 @@ class VerticalSource:
         """Hear and open what hosts answer to one block: the sums of nodes `nodes[0]` .. `nodes[1] - 1`."""
         for host, of_host, sums in zip(self._hosts, told, opened, strict=True):
             message = self._channel.receive(host.host, f"{at}/{SUMS}", SumsMessage)
-            with self._stopwatch.measure(OPEN):
+            with self._stopwatch.measure(DECRYPT):
                 counts = of_host.layout.counts[slice(*nodes)]
                 sums.append(self._side.open(nodes[0], counts, message.values, host.host))
 
