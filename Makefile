@@ -29,7 +29,7 @@ help:
 	@echo "make bench     the measurements kept in benchmarks/results"
 	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
 	@echo "make bench-first-day   CSV files to a model, a million rows, two hundred parties (about 5 minutes)"
-	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (minutes)"
+	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (a quarter of an hour)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"
@@ -191,9 +191,7 @@ bench-vertical: $(VENV)/.bench
 # Boosted trees: seconds and bytes of a tree by columns and by rows; DATA is a folder with credit/ and a9a/, whose
 # held-out scores are measured then too.
 bench-trees: $(VENV)/.bench
-	$(BIN)/python benchmarks/bench_trees.py
-	PYTHONPATH=benchmarks $(BIN)/python -m trees.across_rows --keep
-	PYTHONPATH=benchmarks $(BIN)/python -m trees.accuracy $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/bench_trees.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.

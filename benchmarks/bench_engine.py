@@ -21,6 +21,7 @@ from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 from lattice.bin_sums import measure_bin_sums
+from lattice.window_sums import measure_window_sums
 from measuring.comparison import REPEATS, Call, beside_peers
 from measuring.hardware_limit import Ring, Work, any_modulus, squared_modulus
 from measuring.peers import batch_inverses
@@ -329,8 +330,10 @@ def main() -> None:
     paths = [path for path in usable_paths()[::-1] if path != "x86"]
     bins = [row for path in paths for row in measure_bin_sums(CpuEngine(1, path=path), repeats)]
     print_rows(bins)
+    windows = [row for path in paths for row in measure_window_sums(CpuEngine(1, path=path), repeats)]
+    print_rows(windows)
     if not options.quick:
-        extra = {"engine": fastest.describe(), "two_threads": speedups, "bin_sums": bins}
+        extra = {"engine": fastest.describe(), "two_threads": speedups, "bin_sums": bins, "window_sums": windows}
         print(f"\nwritten: {write_results('engine-cpu', rows, **extra)}")
 
 

@@ -14,6 +14,9 @@ from pages.gpu import render_gpu
 from pages.lattice import render_lattice
 from pages.network import IMAGE, PARTS, render_network
 from pages.summary import summary_rows
+from pages.trees import IMAGE as TREES_IMAGE
+from pages.trees import NAMES as TREES_NAMES
+from pages.trees import render_trees
 from pages.vertical import render_intersection, render_vertical
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +39,7 @@ def render_pages() -> dict[str, str]:
         "lattice.md": ("Masked aggregation", _section("lattice", render_lattice)),
         "set_intersection.md": ("Set intersection", _section("psi", render_intersection)),
         "vertical.md": ("Vertical regression", _section("vertical", render_vertical)),
+        "trees.md": ("Boosted trees", render_trees({name: _read(name) for name in TREES_NAMES}, _place)),
         "network.md": ("Between processes and engines", _network()),
         "first_day.md": ("The first day", render_first_day({name: _read(name) for name in FIRST_DAY_NAMES}, _place)),
         "gpu.md": ("On a GPU", _gpus()),
@@ -95,13 +99,17 @@ def _gpus() -> list[str]:
     return [line for path in sorted(RESULTS.glob("cuda-*.json")) for line in _section(path.stem, render_gpu)]
 
 
-def _draw_links() -> None:
-    """The plot of links, where they were measured."""
-    content = _read("network-links")
-    if content is not None:
+def _draw() -> None:
+    """The plots of links and of where a tree's time goes, where these were measured."""
+    links, trees = _read("network-links"), _read("trees")
+    if links is not None:
         from network.plots import plot_links
 
-        plot_links(content, PAGES / "images" / IMAGE)
+        plot_links(links, PAGES / "images" / IMAGE)
+    if trees is not None:
+        from trees.plots import plot_parts
+
+        plot_parts(trees, PAGES / "images" / TREES_IMAGE)
 
 
 def _machine_line(content: dict[str, Any], scheme: str) -> str:
@@ -203,7 +211,7 @@ def replace_short(text: str, table: str) -> str:
 def main() -> None:
     for name, page in render_pages().items():
         (PAGES / name).write_text(page, encoding="utf-8")
-    _draw_links()
+    _draw()
     for path, folder in SHORT.items():
         path.write_text(replace_short(path.read_text(encoding="utf-8"), render_short(folder)), encoding="utf-8")
 

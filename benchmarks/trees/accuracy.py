@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,19 @@ from measuring.record import print_rows, write_results
 from trees.compare_lightgbm import compare, compared_data
 
 COLUMNS = ("data", "metric", "hekat", "exact", "lightgbm", "scikit_learn", "better_than_lightgbm")
+SEEDS = 3
+TRAINING = TreeTraining(max_bins=32)
 
 
 def main() -> int:
-    defaults = TreeTraining()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="the folder with credit/ and a9a/; without it these two are left out")
     parser.add_argument("--only", default="", help="the data sets whose names hold this")
-    parser.add_argument("--seeds", type=int, default=5, help="how many draws of held-out rows")
-    parser.add_argument("--iterations", type=int, default=defaults.max_iter)
-    parser.add_argument("--bins", type=int, default=32)
-    parser.add_argument("--gradient-bits", type=int, default=defaults.gradient_bits)
-    parser.add_argument("--min-samples-leaf", type=int, default=defaults.min_samples_leaf)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many draws of held-out rows")
+    parser.add_argument("--iterations", type=int, default=TRAINING.max_iter)
+    parser.add_argument("--bins", type=int, default=TRAINING.max_bins)
+    parser.add_argument("--gradient-bits", type=int, default=TRAINING.gradient_bits)
+    parser.add_argument("--min-samples-leaf", type=int, default=TRAINING.min_samples_leaf)
     parser.add_argument("--no-write", action="store_true", help="print only")
     options = parser.parse_args()
     training = TreeTraining(
@@ -39,17 +41,28 @@ def main() -> int:
         gradient_bits=options.gradient_bits,
         min_samples_leaf=options.min_samples_leaf,
     )
+    rows = measure_accuracy(options.data, training, options.seeds, options.only)
+    if not options.no_write:
+        print(keep_accuracy(rows, training, options.seeds))
+    return 0 if all(row["better_than_lightgbm"] >= -row["allowed"] for row in rows) else 1
+
+
+def measure_accuracy(folder: Path | None, training: TreeTraining, seeds: int, only: str = "") -> list[dict[str, Any]]:
+    """A row for each data set whose name holds `only`, printed as it is measured and all together."""
     rows: list[dict[str, Any]] = []
-    for data in compared_data(options.data):
-        if options.only in data.name:
-            rows.append(compare(data, training, options.seeds))
+    for data in compared_data(folder):
+        if only in data.name:
+            rows.append(compare(data, training, seeds))
             print(f"{data.name}: {rows[-1]['hekat']:.5f}, LightGBM {rows[-1]['lightgbm']:.5f}", flush=True)
     print_rows([{name: _rounded(row[name]) for name in COLUMNS} for row in rows])
-    if not options.no_write:
-        versions = {name: metadata.version(name) for name in ("lightgbm", "scikit-learn")}
-        settings = {name: value for name, value in vars(training).items() if value is not None}
-        print(write_results("trees-accuracy", rows, seeds=options.seeds, training=settings, versions=versions))
-    return 0 if all(row["better_than_lightgbm"] >= -row["allowed"] for row in rows) else 1
+    return rows
+
+
+def keep_accuracy(rows: Sequence[dict[str, Any]], training: TreeTraining, seeds: int) -> Path:
+    """Write benchmarks/results/trees-accuracy.json."""
+    versions = {name: metadata.version(name) for name in ("lightgbm", "scikit-learn")}
+    settings = {name: value for name, value in vars(training).items() if value is not None}
+    return write_results("trees-accuracy", rows, seeds=seeds, training=settings, versions=versions)
 
 
 def _rounded(value: object) -> object:

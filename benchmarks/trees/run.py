@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -30,61 +31,96 @@ PROTOCOL = "vertical_trees"
 TIMEOUT_S = 1800.0
 
 
+@dataclass(frozen=True)
+class _Moment:
+    """The clocks when the guest had saved an iteration, or before the first; steps are of all roles together."""
+
+    wall_s: float
+    cpu_s: float
+    steps_s: Mapping[str, float]
+
+
 @dataclass
 class TrainedTrees:
-    """What one run left: each party's part, seconds of each iteration and by step, bytes that parties sent, losses."""
+    """What one run left: each party's part, the clocks after each iteration, bytes that each party sent."""
 
-    parts: dict[str, TreesPart] = field(default_factory=dict)
-    seconds: float = 0.0
-    iteration_s: list[float] = field(default_factory=list)
-    steps_s: dict[str, dict[str, float]] = field(default_factory=dict)
-    sent_bytes: dict[str, int] = field(default_factory=dict)
-    losses: list[float] = field(default_factory=list)
+    parts: Mapping[str, TreesPart] = field(default_factory=dict)
+    moments: list[_Moment] = field(default_factory=list)
+    sent_bytes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def trees(self) -> int:
+        """How many iterations there were."""
+        return len(self.moments) - 1
 
     @property
     def tree_s(self) -> float:
         """Median seconds of an iteration, of all but the first, which also sets up."""
-        return statistics.median(self.iteration_s[1:] or self.iteration_s)
+        return statistics.median(later.wall_s - one.wall_s for one, later in pairwise(self._counted))
 
     @property
-    def steps(self) -> dict[str, float]:
-        """Seconds by step, all roles together: they compute one after the other."""
-        names = sorted({name for one in self.steps_s.values() for name in one})
-        return {name: sum(steps.get(name, 0.0) for steps in self.steps_s.values()) for name in names}
+    def cpu_s(self) -> float:
+        """Median processor seconds of an iteration, of all roles on all cores together."""
+        return statistics.median(later.cpu_s - one.cpu_s for one, later in pairwise(self._counted))
+
+    @property
+    def steps_s(self) -> dict[str, float]:
+        """Mean seconds of an iteration by step, all roles together: they compute one after the other."""
+        first, last, count = self._counted[0].steps_s, self._counted[-1].steps_s, len(self._counted) - 1
+        return {name: (seconds - first.get(name, 0.0)) / count for name, seconds in sorted(last.items())}
+
+    @property
+    def _counted(self) -> list[_Moment]:
+        return self.moments[1:] if self.trees > 1 else self.moments
 
 
-def train(settings: VerticalTreesSettings, tables: Mapping[str, Table]) -> TrainedTrees:
-    """All roles of one training; the seconds of an iteration end when the guest has saved it."""
+@dataclass(frozen=True)
+class Scored:
+    """The guest's scores (rows, K) of a joint prediction, what it took, and bytes that all parties sent."""
+
+    scores: FloatArray
+    seconds: float
+    cpu_s: float
+    sent_bytes: int
+
+
+def train(
+    settings: VerticalTreesSettings,
+    tables: Mapping[str, Table],
+    heard: Callable[[int, float], None] = lambda number, seconds: None,
+) -> TrainedTrees:
+    """All roles of one training; an iteration ends when the guest has saved it, and `heard` its number and seconds."""
     trained = TrainedTrees()
     sessions = _make_sessions(settings)
-    ends: list[float] = []
+
+    def note() -> None:
+        steps: dict[str, float] = {}
+        for session in sessions.values():
+            for name, seconds in list(session.stopwatch.seconds.items()):
+                steps[name] = steps.get(name, 0.0) + seconds
+        trained.moments.append(_Moment(time.perf_counter(), time.process_time(), steps))
 
     def play(channel: Channel) -> TreesPart:
         name = channel.party
 
         def on_tree(record: TreeRecord) -> None:
             if record.loss is not None:
-                ends.append(time.perf_counter())
-                trained.losses.append(record.loss)
+                note()
+                heard(trained.trees, trained.moments[-1].wall_s - trained.moments[-2].wall_s)
 
         def role(recorded: RecordedChannel) -> TreesPart:
             return run_role(recorded, tables[name], settings, TreesRun(sessions[name].stopwatch, on_tree=on_tree))
 
         return sessions[name].play(channel, role)
 
-    start = time.perf_counter()
-    trained.parts = dict(play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=TIMEOUT_S))
-    trained.seconds = time.perf_counter() - start
-    trained.iteration_s = list(np.diff([start, *ends]))
-    trained.steps_s = {name: dict(session.stopwatch.seconds) for name, session in sessions.items()}
+    note()
+    trained.parts = play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=TIMEOUT_S)
     trained.sent_bytes = {name: session.sent_bytes for name, session in sessions.items()}
     return trained
 
 
-def score(
-    settings: VerticalTreesSettings, parts: Mapping[str, TreesPart], tables: Mapping[str, Table]
-) -> tuple[FloatArray, float]:
-    """The guest's scores (rows, K) of a joint prediction, and how many seconds it took."""
+def score(settings: VerticalTreesSettings, parts: Mapping[str, TreesPart], tables: Mapping[str, Table]) -> Scored:
+    """A joint prediction of all rows by all parties, which the guest alone reads."""
     sessions = _make_sessions(settings)
 
     def play(channel: Channel) -> FloatArray | None:
@@ -96,11 +132,12 @@ def score(
 
         return sessions[name].play(channel, role)
 
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     results = play_in_process(dict.fromkeys(settings.parties, play), timeout_s=TIMEOUT_S)
+    seconds, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
     scores = results[settings.guest]
     assert scores is not None
-    return scores, time.perf_counter() - start
+    return Scored(scores, seconds, cpu_s, sum(session.sent_bytes for session in sessions.values()))
 
 
 def _make_sessions(settings: VerticalTreesSettings) -> dict[str, RoleSession]:
