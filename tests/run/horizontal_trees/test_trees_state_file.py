@@ -109,6 +109,9 @@ FORGERIES = {
     "losses in words": lambda arrays, facts: facts.update(losses=["x"] * len(facts["losses"])),
     "other measures": lambda arrays, facts: facts.update(held_out=[{}]),
     "measures in words": lambda arrays, facts: facts.update(held_out=[{"auc": "1"}] * len(facts["held_out"])),
+    "losses that are none": lambda arrays, facts: facts.update(losses=[float("nan")] * len(facts["losses"])),
+    "measures without a loss": lambda arrays, facts: facts.update(held_out=[{"rows": 3}] * len(facts["held_out"])),
+    "a loss beyond reason": lambda arrays, facts: facts.update(held_out=[{"rmse": 1e200}] * len(facts["held_out"])),
     "a missing fact": lambda arrays, facts: facts.pop("measured"),
     "rows in words": lambda arrays, facts: facts.update(rows="many"),
 }

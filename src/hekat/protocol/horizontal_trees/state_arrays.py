@@ -139,14 +139,21 @@ def _check_tree(nodes: Mapping[str, npt.NDArray[Any]], column_count: int) -> Non
 def _read_losses(facts: Mapping[str, Any], iterations: int) -> tuple[list[float], list[dict[str, float]]]:
     losses, held_out = facts["losses"], facts["held_out"]
     expected = iterations + (facts["measured"] is True)
-    if not (isinstance(losses, list) and all(type(loss) is float for loss in losses) and len(losses) == expected):
-        raise ValueError("losses of other iterations")
+    if not (isinstance(losses, list) and all(map(_is_loss, losses)) and len(losses) == expected):
+        raise ValueError("losses of other iterations, or no numbers")
     if not (isinstance(held_out, list) and len(held_out) in (0, expected)):
         raise ValueError("measures of other iterations")
     for metrics in held_out:
         if not (isinstance(metrics, dict) and all(type(value) in (int, float) for value in metrics.values())):
             raise ValueError("measures that are no numbers")
+        # Early stopping reads one of them.
+        if not _is_loss(metrics.get("log_loss", metrics.get("rmse"))):
+            raise ValueError("measures without a loss")
     return list(losses), [dict(metrics) for metrics in held_out]
+
+
+def _is_loss(value: object) -> bool:
+    return type(value) is float and 0 <= value <= MOST_VALUE
 
 
 def _take(arrays: Mapping[str, npt.NDArray[Any]], name: str, kind: Any, dimensions: int) -> npt.NDArray[Any]:
