@@ -116,3 +116,20 @@ def test_the_ledger_of_a_party_says_what_each_sum_told() -> None:
         ("final/loss", "the losses of the final model"),
     ):
         assert any(step in line and what in line for line in lines), step
+
+
+@pytest.mark.sealed
+def test_the_ledger_says_of_rows_held_out_and_of_the_largest_gradients_of_a_regression_that_sums_tell_them() -> None:
+    settings = make_settings(class_count=0, protection="lattice", training=replace(FINE, max_iter=1), hold_out=0.2)
+    run = Rehearsal(settings, make_tables(5, class_count=0))
+    run.run()
+    ledger = run.sessions["b"].ledger
+    assert ledger is not None
+    lines = ledger.data.decode().splitlines()
+    for step, what in (
+        ("start/residuals", "how many parties have their largest gradient in each of 320 ranges"),
+        ("tree-1/leaves", "the losses of the model before, of rows held out too"),
+        ("tree-1/leaves", "; how many parties have their largest gradient in each of 64 ranges"),
+        ("final/loss", "the losses of the final model, of rows held out too"),
+    ):
+        assert any(step in line and what in line for line in lines), (step, what)

@@ -233,7 +233,7 @@ class _Trainer:
         most = np.full(start.size, 2.0**31)
         counters = reach_counters(gradients, most, FIRST_BOUNDS)
         sums = sum_counters(self._aggregation, RESIDUALS_STEP, counters, value_bits=FLAG_BITS)
-        self._run.note(RESIDUALS_STEP, f"how many parties have their largest gradient in each of {FIRST_BOUNDS} ranges")
+        self._run.note(RESIDUALS_STEP, _told_of_reach(FIRST_BOUNDS))
         return read_reach(sums, most, FIRST_BOUNDS)
 
     def play_iterations(self) -> None:
@@ -254,10 +254,12 @@ class _Trainer:
         def sum_leaf_rows(step: str, leaves: Sequence[NodeId], rows_of: Sequence[IntArray]) -> FloatArray:
             counters = leaf_counters(leaves, rows_of, derivatives, largest, settings.weight_max)
             counters += self._losses()
+            told = f"gradients, rows of all parties in {len(leaves)} leaves; the losses of the model before{self._too}"
             if self._objective.has_constant_hessian:
                 counters += reach_counters(derivatives[0], state.reach, LATER_BOUNDS)
+                told += f"; {_told_of_reach(LATER_BOUNDS)}"
             sums.update(sum_counters(self._aggregation, step, counters, value_bits=COUNTER_BITS))
-            run.note(step, f"gradients, rows of all parties in {len(leaves)} leaves; the losses of the model before")
+            run.note(step, told)
             return read_leaves(sums, leaves, largest)
 
         source = SummedHistograms(
@@ -318,7 +320,7 @@ class _Trainer:
             sums = sum_counters(self._aggregation, FINAL_STEP, counters, value_bits=COUNTER_BITS)
             self._learn_losses(sums)
             by_score = "" if scored is None else ", and held-out rows of all parties by score and class"
-            self._run.note(FINAL_STEP, f"the losses of the final model{by_score}")
+            self._run.note(FINAL_STEP, f"the losses of the final model{self._too}{by_score}")
             if scored is not None:
                 self.state.held_out[-1] |= read_scores(sums, class_count)
             self.state.measured = True
@@ -337,6 +339,11 @@ class _Trainer:
                 rows = self._held_out
                 found += loss_counters(HELD_OUT, self._objective, rows.scores, rows.labels, weight_max)
         return found
+
+    @property
+    def _too(self) -> str:
+        """What else losses are of, for the ledger."""
+        return "" if self._held_out is None else ", of rows held out too"
 
     def _learn_losses(self, sums: dict[str, int]) -> None:
         class_count = self._settings.class_count
@@ -388,3 +395,7 @@ class _Trainer:
         # Iterations count from 0 where they are drawn.
         mask[can_split[sample_columns(self._settings.training, iteration - 1, can_split.size)]] = True
         return mask
+
+
+def _told_of_reach(bounds: int) -> str:
+    return f"how many parties have their largest gradient in each of {bounds} ranges"
