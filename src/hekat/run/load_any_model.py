@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hekat.job.trees.sections import MODEL
 from hekat.run.horizontal.trained_model import MODEL_FILE, TrainedModel, read_trained_model
-from hekat.run.horizontal_trees.trained_trees import TrainedTrees, read_trained_trees
+from hekat.run.horizontal_trees.trained_trees import TREES_ARRAY, TrainedTrees, read_trained_trees
 from hekat.state import load_model
 
 
@@ -17,5 +16,6 @@ def load_any_model(path: Path) -> TrainedModel | TrainedTrees:
     """
     file = path / MODEL_FILE if path.is_dir() else path
     arrays, metadata = load_model(file)
-    read = read_trained_trees if metadata.get("model") == MODEL else read_trained_model
+    # Not by its name: sites name their own models.
+    read = read_trained_trees if TREES_ARRAY in arrays else read_trained_model
     return read(arrays, metadata, f"model {file}")

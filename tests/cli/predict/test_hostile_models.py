@@ -73,6 +73,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "code as a list": (say(code=[1]), "sparse or code"),
     "a model without a name": (say(model=["logistic"]), "a model without a name"),
     "a model's name as a path": (say(model="../../x"), "a site's own code"),
+    "a model of the site's own called trees": (say(model="trees"), "a site's own code"),
     "no format": (say(format=None), "another format"),
     "weights of NaN": (put("weight", np.full((4, 1), np.nan)), "parameters beyond reason"),
     "weights beyond reason": (put("weight", np.full((4, 1), 1e200)), "parameters beyond reason"),

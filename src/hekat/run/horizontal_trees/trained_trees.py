@@ -30,6 +30,8 @@ _PREDICT = (
     "where the node's left_bins has a 1 for that bin; scores are start_scores and the values of all leaves"
 )
 _MOST_CLASSES = 10_000
+TREES_ARRAY: Final = "tree_starts"
+"""No other model's file has an array of this name."""
 
 
 @dataclass(frozen=True)
