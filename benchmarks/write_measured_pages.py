@@ -59,7 +59,8 @@ def render_short(folder: str) -> str:
 
 
 SUMMARY_RESULTS = (
-    "paillier-cpu", "rsa-cpu", "cuda-nvidia-h200", "lattice", "fedml_he", "psi", "vertical", "training-mlp",
+    "paillier-cpu", "rsa-cpu", "cuda-nvidia-h200", "lattice", "fedml_he", "psi", "vertical", "trees",
+    "training-mlp",
 )  # fmt: skip
 
 

@@ -11,7 +11,9 @@ MOST_TIMES_PLAIN = 1.10
 
 def summary_rows(results: Results) -> list[tuple[str, str, str, str, str, str]]:
     """What, the page of docs/measured that has it, Hekat's figure, the peer, its figure, the ratio."""
-    makers = (_encrypt, _decrypt, _on_a_gpu, _sign, _aggregation, _large_model, _intersection, _vertical, _training)
+    makers = (
+        _encrypt, _decrypt, _on_a_gpu, _sign, _aggregation, _large_model, _intersection, _vertical, _trees, _training,
+    )  # fmt: skip
     return [made for make in makers if (made := make(results)) is not None]
 
 
@@ -120,6 +122,18 @@ def _vertical(results: Results) -> tuple[str, str, str, str, str, str] | None:
         "gmpy2, a value at a time, one process",
         f"{peer['scaled_s']:.0f} s",
         f"{peer['times_ours']:.0f}",
+    )
+
+
+def _trees(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["trees"], part="tree", columns=[13, 23], bins=32, protection="lattice", hide_partition=False)
+    return row and (
+        f"boosted trees by columns, {row['what']}, {row['bins']} bins, a tree, masked",
+        "trees.md",
+        f"{row['tree_s']:.2f} s, {row['mb']:.0f} MB",
+        "the same in the clear; LightGBM, one table",
+        f"{row['clear_s']:.2f} s; {row['lightgbm_s']:.2f} s",
+        f"{row['times_clear']:.1f} times the clear; aim: {row['to_reach']['times_clear']:g}",
     )
 
 

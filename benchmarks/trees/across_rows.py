@@ -33,6 +33,7 @@ from hekat.protocol.secure_sum.masked.upload_state import open_upload_state
 from hekat.protocol.secure_sum.settings import Protection
 from trees.columns import LIGHTGBM_TREES, judge
 from trees.data import time_lightgbm
+from trees.run import add_steps, mean_steps, read_stopwatches
 from trees.same_trees import DifferentTreesError, check_nodes
 
 SEED = 7
@@ -50,11 +51,11 @@ LEAF_TOLERANCE = {"rtol": 1e-6, "atol": 1e-8}
 
 @dataclass(frozen=True)
 class Trained:
-    """One run: median wall and processor seconds of a tree, mean seconds by step, megabytes a tree, the model."""
+    """One run: median wall and processor seconds of a tree, mean seconds by role and step, megabytes, the model."""
 
     tree_s: float
     cpu_s: float
-    steps_s: Mapping[str, float]
+    steps_s: Mapping[str, Mapping[str, float]]
     parties_mb: float
     aggregator_mb: float
     state: TreesState
@@ -84,6 +85,8 @@ def measure_rows(
         tree_s = statistics.median(seconds)
         ratios = [one.tree_s / clear.tree_s for one, clear in zip(trained, runs["none"], strict=True)]
         cpu_ratios = [one.cpu_s / clear.cpu_s for one, clear in zip(trained, runs["none"], strict=True)]
+        middle = min(trained, key=lambda one: abs(one.tree_s - tree_s))
+        working_s = {name: sum(steps.values()) for name, steps in middle.steps_s.items()}
         row = {
             "what": f"{PARTIES} parties, {row_count:,} x {COLUMNS}",
             "rows": row_count,
@@ -103,7 +106,9 @@ def measure_rows(
             "parties_mb": trained[0].parties_mb,
             "aggregator_mb": trained[0].aggregator_mb,
             "loss": trained[0].state.losses[-1],
-            "steps_s": min(trained, key=lambda one: abs(one.tree_s - tree_s)).steps_s,
+            "aggregator_s": working_s.pop(AGGREGATOR),
+            "party_s": max(working_s.values()),
+            "steps_s": add_steps(middle.steps_s.values()),
         }
         masked = protection != "none"
         rows.append(judge(row, {"times_clear": TO_REACH_TIMES_CLEAR} if masked else {}, {}))
@@ -151,7 +156,7 @@ def train(tables: Mapping[str, Table], protection: Protection, training: TreeTra
     keys = {name: PartyKey.generate() for name in settings.everyone}
     sessions = make_sessions(keys, run_id="benchmark", protocol="horizontal_trees", job_digest=bytes(32))
     ends: list[tuple[float, float]] = []
-    steps: list[dict[str, float]] = []
+    steps: list[dict[str, dict[str, float]]] = []
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         states = {}
@@ -166,7 +171,7 @@ def train(tables: Mapping[str, Table], protection: Protection, training: TreeTra
             def note(record: IterationRecord, state: TreesState) -> None:
                 if channel.party == settings.leader:
                     ends.append((time.perf_counter(), time.process_time()))
-                    steps.append(_add_steps([one.stopwatch.seconds for one in sessions.values()]))
+                    steps.append(read_stopwatches(sessions))
 
             def role(recorded: RecordedChannel) -> TreesState | None:
                 if recorded.party == settings.aggregator:
@@ -182,17 +187,7 @@ def train(tables: Mapping[str, Table], protection: Protection, training: TreeTra
     state = results[settings.leader]
     assert state is not None
     seconds, cpu_seconds = np.median(np.diff(np.array(ends), axis=0), axis=0)
-    counted = len(steps) - 1
-    mean_steps = {name: (used - steps[0].get(name, 0.0)) / counted for name, used in sorted(steps[-1].items())}
+    of_roles = {name: mean_steps(steps[0][name], last, len(steps) - 1) for name, last in steps[-1].items()}
     sent = {name: session.sent_bytes / 1e6 / training.max_iter for name, session in sessions.items()}
     from_aggregator = sent.pop(AGGREGATOR)
-    return Trained(float(seconds), float(cpu_seconds), mean_steps, sum(sent.values()), from_aggregator, state)
-
-
-def _add_steps(of_roles: list[dict[str, float]]) -> dict[str, float]:
-    """The seconds of all roles by step: they compute one after the other."""
-    found: dict[str, float] = {}
-    for steps in of_roles:
-        for step, used in list(steps.items()):
-            found[step] = found.get(step, 0.0) + used
-    return found
+    return Trained(float(seconds), float(cpu_seconds), of_roles, sum(sent.values()), from_aggregator, state)

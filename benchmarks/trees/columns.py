@@ -136,6 +136,8 @@ def figures(
         "mb": in_all / MEGABYTE / encrypted[0].trees,
         "guest_mb": sent[guest] / MEGABYTE / encrypted[0].trees,
         "hosts_mb": (in_all - sent[guest]) / MEGABYTE / encrypted[0].trees,
+        "guest_s": middle.working_s[guest],
+        "host_s": max(seconds for name, seconds in middle.working_s.items() if name != guest),
         "parts_s": parts_of(middle),
         "steps_s": middle.steps_s,
         "clear_parts_s": parts_of(middle_clear),

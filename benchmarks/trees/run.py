@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -33,11 +33,11 @@ TIMEOUT_S = 1800.0
 
 @dataclass(frozen=True)
 class _Moment:
-    """The clocks when the guest had saved an iteration, or before the first; steps are of all roles together."""
+    """The clocks when the guest had saved an iteration, or before the first; steps are each role's."""
 
     wall_s: float
     cpu_s: float
-    steps_s: Mapping[str, float]
+    steps_s: Mapping[str, Mapping[str, float]]
 
 
 @dataclass
@@ -66,8 +66,16 @@ class TrainedTrees:
     @property
     def steps_s(self) -> dict[str, float]:
         """Mean seconds of an iteration by step, all roles together: they compute one after the other."""
-        first, last, count = self._counted[0].steps_s, self._counted[-1].steps_s, len(self._counted) - 1
-        return {name: (seconds - first.get(name, 0.0)) / count for name, seconds in sorted(last.items())}
+        return add_steps(self._steps_of_roles().values())
+
+    @property
+    def working_s(self) -> dict[str, float]:
+        """Mean seconds of an iteration in which each role works, and waits for no other."""
+        return {role: sum(steps.values()) for role, steps in self._steps_of_roles().items()}
+
+    def _steps_of_roles(self) -> dict[str, dict[str, float]]:
+        first, last = self._counted[0].steps_s, self._counted[-1].steps_s
+        return {role: mean_steps(first[role], last[role], len(self._counted) - 1) for role in last}
 
     @property
     def _counted(self) -> list[_Moment]:
@@ -94,10 +102,7 @@ def train(
     sessions = _make_sessions(settings)
 
     def note() -> None:
-        steps: dict[str, float] = {}
-        for session in sessions.values():
-            for name, seconds in list(session.stopwatch.seconds.items()):
-                steps[name] = steps.get(name, 0.0) + seconds
+        steps = read_stopwatches(sessions)
         trained.moments.append(_Moment(time.perf_counter(), time.process_time(), steps))
 
     def play(channel: Channel) -> TreesPart:
@@ -138,6 +143,25 @@ def score(settings: VerticalTreesSettings, parts: Mapping[str, TreesPart], table
     scores = results[settings.guest]
     assert scores is not None
     return Scored(scores, seconds, cpu_s, sum(session.sent_bytes for session in sessions.values()))
+
+
+def read_stopwatches(sessions: Mapping[str, RoleSession]) -> dict[str, dict[str, float]]:
+    """Each role's seconds by step so far."""
+    return {name: dict(session.stopwatch.seconds) for name, session in sessions.items()}
+
+
+def mean_steps(first: Mapping[str, float], last: Mapping[str, float], count: int) -> dict[str, float]:
+    """Seconds by step between two readings of a role's stopwatch, over `count`."""
+    return {name: (seconds - first.get(name, 0.0)) / count for name, seconds in last.items()}
+
+
+def add_steps(of_roles: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The seconds of several roles by step, sorted: roles compute one after the other."""
+    found: dict[str, float] = {}
+    for steps in of_roles:
+        for name, seconds in steps.items():
+            found[name] = found.get(name, 0.0) + seconds
+    return dict(sorted(found.items()))
 
 
 def _make_sessions(settings: VerticalTreesSettings) -> dict[str, RoleSession]:

@@ -100,13 +100,16 @@ def test_a_trees_figures_are_of_all_but_the_first_and_parts_add_up(load: Any) ->
         (13, 10, 5.0, 1.0),
         (15, 14, 7.0, 1.25),
     ):
-        trained.moments.append(run._Moment(float(wall), float(cpu), {"sums": sums, "open": opened}))
+        steps = {"bank": {"open": opened}, "shop": {"sums": sums}}
+        trained.moments.append(run._Moment(float(wall), float(cpu), steps))
     assert (trained.trees, trained.tree_s, trained.cpu_s) == (4, 2.0, 3.0)
     assert trained.steps_s == {"open": 0.25, "sums": 1.0}
     parts = columns.parts_of(trained)
     assert (parts["sums"], parts["sealing"], parts["decrypt"], parts["rest"]) == (1.0, 0.25, 0.0, 0.75)
+    assert trained.working_s == {"bank": 0.25, "shop": 1.0}
     found = columns.figures("bank", [trained], [trained], [load("trees.data").Took(0.1, 0.2)])
     assert (found["guest_mb"], found["hosts_mb"], found["mb"], found["times_clear"]) == (2.0, 1.0, 3.0, 1.0)
+    assert (found["guest_s"], found["host_s"]) == (0.25, 1.0)
 
 
 @pytest.fixture
@@ -156,6 +159,8 @@ def test_trees_across_rows_are_measured_in_turns(load: Any) -> None:
     assert clear["times_clear"] == 1.0
     assert clear["to_reach"] == {}
     assert masked["loss"] == clear["loss"]
+    assert min(masked["party_s"], masked["aggregator_s"]) > 0
+    assert sum(masked["steps_s"].values()) > masked["party_s"] + masked["aggregator_s"]
     assert masked["met"]["times_clear"] == (masked["times_clear"] <= 1.15)
 
 
