@@ -96,8 +96,8 @@ def _parts(content: Content) -> list[str]:
         "",
         "*Encrypt* and *decrypt* are the guest's; *sums* are the hosts' products, with the fresh encryptions of zero "
         "and the noise that hide which rows they add; *plain* is the search of splits, the guest's own columns and "
-        "the way of rows; *sealing* is the channel's; the *rest* no role measures, such as messages' way from thread "
-        "to thread. Means over the trees of the turn in the middle, all parties together.",
+        "the way of rows; *sealing* is the channel's; the *rest* has no clock of its own: packing, hashing and "
+        "recording messages, and their way between threads. Means over a turn in the middle, all parties.",
         "",
         *_table(["columns and protection", "a tree", *PARTS]),
     ]
