@@ -21,7 +21,7 @@ from hekat.channel.pair_key import KEY_BYTES, PairKey, PairKeys
 from hekat.channel.sealed_message import SealedHeader, parse_frame
 from hekat.ledger import Ledger, recorded_channel
 from hekat.ledger.entry import FieldRecord
-from hekat.wire import Disclosure
+from hekat.wire.message import MessageSpec
 
 record = Ledger.record
 drawing = Lock()
@@ -69,8 +69,8 @@ def agree_at_once(
 class LateRecords(Sequence[FieldRecord]):
     """The fields of a message as a ledger describes them, made when the ledger asks for them."""
 
-    def __init__(self, message: Any, disclosures: dict[str, Disclosure]) -> None:
-        self._told = message, disclosures
+    def __init__(self, message: Any, spec: MessageSpec) -> None:
+        self._told = message, spec
 
     @cached_property
     def _made(self) -> Sequence[FieldRecord]:
@@ -83,9 +83,20 @@ class LateRecords(Sequence[FieldRecord]):
         return len(self._made)
 
 
-def record_in_files(ledger: Ledger, *passed: Any) -> bytes:
+def record_in_files(
+    ledger: Ledger,
+    direction: Any,
+    peer: str,
+    step: str,
+    kind: str,
+    fields: Sequence[FieldRecord],
+    payload: bytes,
+    digest: bytes = b"",
+) -> bytes:
     """As `Ledger.record`; a ledger in memory keeps notes alone, and no messages."""
-    return record(ledger, *passed) if ledger.path is not None else hashlib.sha256(passed[-1]).digest()
+    if ledger.path is not None:
+        return record(ledger, direction, peer, step, kind, fields, payload, digest)
+    return digest or hashlib.sha256(payload).digest()
 
 
 def unseal(patch: pytest.MonkeyPatch) -> None:
