@@ -76,7 +76,7 @@ def measure_parts(parts: list[str], data: Path | None, *, writes: bool, say: Say
         if writes:
             print(write_results("trees_rows", across, seed=SEED, versions=versions))
     if "accuracy" in parts:
-        scores = measure_accuracy(data, TRAINING, SEEDS)
+        scores = measure_accuracy(data, TRAINING, SEEDS, say)
         if writes:
             print(keep_accuracy(scores, TRAINING, SEEDS))
 

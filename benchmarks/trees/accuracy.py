@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -41,19 +41,20 @@ def main() -> int:
         gradient_bits=options.gradient_bits,
         min_samples_leaf=options.min_samples_leaf,
     )
-    rows = measure_accuracy(options.data, training, options.seeds, options.only)
+    rows = measure_accuracy(options.data, training, options.seeds, only=options.only)
     if not options.no_write:
         print(keep_accuracy(rows, training, options.seeds))
     return 0 if all(row["better_than_lightgbm"] >= -row["allowed"] for row in rows) else 1
 
 
-def measure_accuracy(folder: Path | None, training: TreeTraining, seeds: int, only: str = "") -> list[dict[str, Any]]:
-    """A row for each data set whose name holds `only`, printed as it is measured and all together."""
+def measure_accuracy(
+    folder: Path | None, training: TreeTraining, seeds: int, say: Callable[[str], None] = print, *, only: str = ""
+) -> list[dict[str, Any]]:
+    """A row for each data set whose name holds `only`, printed all together at the end; `say` hears of each draw."""
     rows: list[dict[str, Any]] = []
     for data in compared_data(folder):
         if only in data.name:
-            rows.append(compare(data, training, seeds))
-            print(f"{data.name}: {rows[-1]['hekat']:.5f}, LightGBM {rows[-1]['lightgbm']:.5f}", flush=True)
+            rows.append(compare(data, training, seeds, say))
     print_rows([{name: _rounded(row[name]) for name in COLUMNS} for row in rows])
     return rows
 

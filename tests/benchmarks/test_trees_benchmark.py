@@ -31,7 +31,11 @@ def _data(load: Any, name: str) -> Any:
 @pytest.mark.parametrize(("name", "metric"), [("wine", "AUC"), ("breast cancer", "AUC"), ("diabetes", "RMSE")])
 def test_a_comparison_trains_all_on_the_same_rows(load: Any, name: str, metric: str) -> None:
     pytest.importorskip("lightgbm", reason="needs hekat[bench]")
-    row = load("trees.compare_lightgbm").compare(_data(load, name), TreeTraining(max_iter=8, max_bins=16), seeds=2)
+    lines: list[str] = []
+    row = load("trees.compare_lightgbm").compare(
+        _data(load, name), TreeTraining(max_iter=8, max_bins=16), 2, lines.append
+    )
+    assert [line.split(",")[0] for line in lines] == [f"{name}: draw 1 of 2", f"{name}: draw 2 of 2"]
     assert row["metric"] == metric
     # With the same settings all come to the same place; a constant has AUC 0.5, or the spread of the target.
     others = np.array([row[kind] for kind in ("hekat", "exact", "scikit_learn")])
@@ -53,7 +57,7 @@ def test_the_command_fails_where_a_score_is_too_low(
     command = load("trees.accuracy")
     row = {"data": "wine", "metric": "AUC", "allowed": 0.002, "better_than_lightgbm": difference}
     row |= dict.fromkeys(("hekat", "exact", "lightgbm", "scikit_learn"), 0.9)
-    monkeypatch.setattr(command, "compare", lambda data, training, seeds: row)
+    monkeypatch.setattr(command, "compare", lambda data, training, seeds, say: row)
     monkeypatch.setattr(load("measuring.record"), "RESULTS", tmp_path)
     monkeypatch.setattr(sys, "argv", ["accuracy.py", "--only", "wine"])
     assert command.main() == status
