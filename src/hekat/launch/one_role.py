@@ -16,7 +16,7 @@ from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import AnyJob, check_is_played, check_role_may_run
 from hekat.job.site_file import Site
-from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
+from hekat.launch.rows.rehearsed_dropouts import check_dropouts
 from hekat.run.horizontal.found_categories import settle_as_before
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.resume import load_stopped

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 
 from hekat.channel import PartyKey
 from hekat.job.horizontal.precision_sweep import with_bits
-from hekat.launch.horizontal.phase import Phase, make_leader_key
+from hekat.launch.horizontal.phase import Phase
+from hekat.launch.rows.sessions import make_leader_key
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import LocalRun, train
 from hekat.protocol.horizontal.validation_settings import ValidationSettings

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hekat.errors import PartyLostError
-from hekat.launch.horizontal.play_roles import play_rows_roles
+from hekat.launch.rows.play_roles import play_rows_roles
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver

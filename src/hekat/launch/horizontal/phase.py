@@ -11,13 +11,11 @@ from hekat.channel import PartyKey
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL
-from hekat.job.rows.rows_job import RowsSettings
 from hekat.launch.horizontal.in_process import MetricsOnce, SharedObserver, play_all
+from hekat.launch.rows.sessions import open_sessions
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
-from hekat.protocol.in_process import make_sessions
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
-from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.found_categories import SettledInputs, opening_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs
@@ -25,7 +23,7 @@ from hekat.run.horizontal.role import RoleContext
 from hekat.run.horizontal.rounds import describe_round, tell_fold, write_round
 from hekat.run.progress import Progress
 from hekat.run.timeout_hint import name_timeout_key
-from hekat.scheme.paillier import KeyPair, generate_keys
+from hekat.scheme.paillier import KeyPair
 from hekat.state import EventLog
 from hekat.summary.horizontal.finished_run import FinishedRun
 
@@ -76,19 +74,16 @@ class Phase:
 
     def _contexts(self) -> dict[str, RoleContext]:
         inputs, settings = self.inputs, self.settings
-        sessions = make_sessions(
-            {name: self.keys[name] for name in settings.everyone},
-            run_id=self.run_id,
-            protocol=PROTOCOL,
-            job_digest=inputs.job.digest,
-            ledger_folder=self.ledger_folder,
-            public_keys=inputs.job.party_keys,
+        sessions, key_pair = open_sessions(
+            inputs,
+            settings,
+            self.keys,
+            self.run_id,
+            PROTOCOL,
+            self.ledger_folder,
+            self.progress,
+            key_pair=self.key_pair,
         )
-        for name, session in sessions.items():
-            self.progress.watch(name, session)
-        key_pair = self.key_pair or inputs.key_pair
-        if settings.protection == "paillier" and key_pair is None:
-            key_pair = make_leader_key(settings, sessions[settings.leader].stopwatch, self.progress)
         metrics = MetricsOnce(evaluation_of(inputs))
         return {
             name: self.adapt(
@@ -115,9 +110,3 @@ class Phase:
     def _tell_round(self, record: RoundRecord, metrics: dict[str, float]) -> None:
         write_round(self.events, self.name, record, metrics)
         self.progress.advance(self.name, describe_round(record))
-
-
-def make_leader_key(settings: RowsSettings, stopwatch: Stopwatch, progress: Progress) -> KeyPair:
-    """The leader's key, made in the caller's thread: it can take a minute, and Ctrl-C reaches only this thread."""
-    with stopwatch.measure("keys"):
-        return generate_keys(settings.key_bits, progress=progress.search_key)

@@ -9,15 +9,16 @@ from pathlib import Path
 from hekat.channel import PartyKey
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import PartyLostError, PartyStoppedError, StateError
+from hekat.errors import PartyStoppedError, StateError
 from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.job.load_any_job import check_may_run, roles_of
 from hekat.launch.horizontal.comparisons import Comparer
 from hekat.launch.horizontal.in_process import SharedObserver
 from hekat.launch.horizontal.phase import Phase
-from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
-from hekat.launch.horizontal.role_folders import recover_role_folders
 from hekat.launch.local.role_folders import RoleFolders
+from hekat.launch.rows.note_dropout import note_dropout
+from hekat.launch.rows.rehearsed_dropouts import check_dropouts
+from hekat.launch.rows.role_folders import recover_role_folders
 from hekat.launch.run_result import RunResult
 from hekat.ledger.ledger_files import pack_ledgers
 from hekat.protocol.horizontal.training.loop import TrainingState
@@ -236,15 +237,11 @@ class _Session:
                 releases=self.releases,
             )
             try:
-                return phase.play(self._note_dropout)
+                return phase.play(lambda error: note_dropout(self.events, self.progress, error))
             except PartyStoppedError as error:
                 if not says_models_differ(error):
                     raise
                 raise error.with_saved(set_checkpoints_aside(folder, saved_rounds_of(job), error)) from error.__cause__
-
-    def _note_dropout(self, error: PartyLostError) -> None:
-        self.events.write("lost", party=error.party, step=error.step, reason=error.reason)
-        self.progress.note_dropout(error.party, error.step, error.reason)
 
     def _save(self, state: TrainingState) -> None:
         path = self.directory.path / CHECKPOINT_FILE

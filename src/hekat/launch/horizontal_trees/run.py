@@ -22,22 +22,22 @@ from typing import Any, cast
 from hekat.channel import PartyKey
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
-from hekat.errors import PartyLostError, PartyStoppedError
+from hekat.errors import PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal_trees.job_file import PROTOCOL
 from hekat.job.load_any_job import check_may_run, roles_of
 from hekat.launch.horizontal.in_process import dropouts_of
-from hekat.launch.horizontal.phase import make_leader_key
-from hekat.launch.horizontal.play_roles import play_rows_roles
-from hekat.launch.horizontal.rehearsed_dropouts import check_dropouts
-from hekat.launch.horizontal.role_folders import recover_role_folders
 from hekat.launch.horizontal.run import ROLES_TOOK_TURNS
 from hekat.launch.local.role_folders import RoleFolders
+from hekat.launch.rows.note_dropout import note_dropout
+from hekat.launch.rows.play_roles import play_rows_roles
+from hekat.launch.rows.rehearsed_dropouts import check_dropouts
+from hekat.launch.rows.role_folders import recover_role_folders
+from hekat.launch.rows.sessions import open_sessions
 from hekat.launch.run_result import RunResult
 from hekat.ledger.ledger_files import pack_ledgers
 from hekat.protocol.horizontal_trees.state import TreesState
 from hekat.protocol.horizontal_trees.training import IterationRecord
-from hekat.protocol.in_process import make_sessions
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.run.horizontal.trained_model import MODEL_FILE
@@ -178,7 +178,9 @@ class _Run(RowTreesObserver):
         roles = {name: RowTreesRole(context) for name, context in contexts.items()}
         key_seconds = contexts[settings.leader].session.stopwatch.seconds["keys"]
         try:
-            played = play_rows_roles(roles, job, settings, lambda: self._told, self._note_dropout)
+            played = play_rows_roles(
+                roles, job, settings, lambda: self._told, partial(note_dropout, self.events, self.progress)
+            )
         except PartyStoppedError as error:
             if says_models_differ(error):
                 left = set_checkpoints_aside(self.directory.path, saved_iterations_of(job), error)
@@ -195,19 +197,9 @@ class _Run(RowTreesObserver):
         self, keys: Mapping[str, PartyKey], states: Mapping[str, UploadState], resumed: TreesState | None
     ) -> dict[str, RowTreesContext]:
         inputs, job, settings = self.inputs, self.inputs.job, self.inputs.job.settings
-        sessions = make_sessions(
-            {name: keys[name] for name in settings.everyone},
-            run_id=self.directory.run_id,
-            protocol=PROTOCOL,
-            job_digest=job.digest,
-            ledger_folder=self.directory.path / LEDGER_FOLDER,
-            public_keys=job.party_keys,
+        sessions, key_pair = open_sessions(
+            inputs, settings, keys, self.directory.run_id, PROTOCOL, self.directory.path / LEDGER_FOLDER, self.progress
         )
-        for name, session in sessions.items():
-            self.progress.watch(name, session)
-        key_pair = inputs.key_pair
-        if settings.protection == "paillier" and key_pair is None:
-            key_pair = make_leader_key(settings, sessions[settings.leader].stopwatch, self.progress)
         evaluate = evaluation_of(inputs)
         return {
             name: RowTreesContext(
@@ -227,7 +219,3 @@ class _Run(RowTreesObserver):
             )
             for name in settings.everyone
         }
-
-    def _note_dropout(self, error: PartyLostError) -> None:
-        self.events.write("lost", party=error.party, step=error.step, reason=error.reason)
-        self.progress.note_dropout(error.party, error.step, error.reason)

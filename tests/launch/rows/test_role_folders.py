@@ -10,8 +10,8 @@ import pytest
 
 from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job, load_job
-from hekat.launch.horizontal.role_folders import find_furthest, join_role_folders, recover_role_folders
 from hekat.launch.local.role_folders import RoleFolders
+from hekat.launch.rows.role_folders import find_furthest, join_role_folders, recover_role_folders
 from hekat.run.horizontal.saved_rounds import saved_rounds_of
 from hekat.state import Checkpoint, load_checkpoint, save_checkpoint
 

@@ -1,0 +1,1 @@
+"""Runs of jobs whose parties hold rows on one machine, whatever they train."""
