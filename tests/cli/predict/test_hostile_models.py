@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.cli.predict.clinics_job import COLUMNS, job_in
+from tests.cli.predict.hostile import RED, Change, put, say
 
 from hekat.cli.main import main
 from hekat.data.columns.specs import MOST_CATEGORIES
@@ -19,20 +19,9 @@ from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.run.horizontal.trained_model import save_trained_model
 from hekat.state import load_model, save_model
 
-RED = "\x1b[31mno"
-Change = Callable[[dict[str, Any], dict[str, Any]], None]
-
-
-def say(**values: Any) -> Change:
-    return lambda metadata, arrays: metadata.update(values)
-
 
 def describe(**columns: Any) -> Change:
     return say(column_specs={"dose": {"fill": 2.0}, **columns})
-
-
-def put(name: str, values: Any) -> Change:
-    return lambda metadata, arrays: arrays.update({name: np.asarray(values)})
 
 
 def with_categories(count: int) -> Change:

@@ -4,12 +4,11 @@ written."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.cli.predict.hostile import RED, Change, change, put, say
 
 from hekat.cli.main import main
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -46,24 +45,9 @@ label = "outcome"
 source = "csv"
 path = "insurer.csv"
 """
-RED = "\x1b[31mno"
 SHARES, INTERCEPT, MIXING, CALIBRATION = (
     f"part/{name}" for name in ("weight_shares", "intercept_shares", "mixing", "calibration")
 )
-Change = Callable[[dict[str, Any], dict[str, Any]], None]
-
-
-def say(**values: Any) -> Change:
-    return lambda metadata, arrays: metadata.update(values)
-
-
-def put(name: str, values: Any) -> Change:
-    return lambda metadata, arrays: arrays.update({name: np.asarray(values)})
-
-
-def change(name: str, how: Callable[[np.ndarray], np.ndarray]) -> Change:
-    return lambda metadata, arrays: arrays.update({name: how(arrays[name])})
-
 
 # Each part has two columns; the guest's are income and debt.
 HOSTILE: dict[str, tuple[Change, str]] = {

@@ -71,6 +71,17 @@ def _check_splits(part: TreesPart) -> None:
     _take(part, SPLIT_LEFT, np.uint8, (len(columns), _MASK_BYTES))
 
 
+def _check_split_numbers(part: TreesPart, column: npt.NDArray[Any], split: npt.NDArray[Any]) -> None:
+    """Raise ValueError unless the nodes on a host's columns have its splits, each of them once."""
+    begin = len(part.columns)
+    for host in part.hosts:
+        end = begin + part.host_columns[host]
+        numbers = np.sort(split[(column >= begin) & (column < end)])
+        if not np.array_equal(numbers, np.arange(len(numbers))):
+            raise ValueError("splits of a host that are missing, or that repeat")
+        begin = end
+
+
 def _check_trees(part: TreesPart) -> None:
     _take(part, "start_scores", np.float64, (part.target_count,))
     starts = _take(part, "tree_starts", np.int64, (part.iterations * part.target_count + 1,))
@@ -85,6 +96,7 @@ def _check_trees(part: TreesPart) -> None:
         raise ValueError("nodes of other columns")
     if ((column >= own) != (split >= 0)).any():
         raise ValueError("splits of a host without a number, or others with one")
+    _check_split_numbers(part, column, split)
     first = np.repeat(starts[:-1], np.diff(starts))
     place, size = np.arange(count) - first, np.repeat(np.diff(starts), np.diff(starts))
     inner = column >= 0

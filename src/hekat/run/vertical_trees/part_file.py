@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS
-from hekat.protocol.vertical_trees.model_part import TreesPart
+from hekat.protocol.vertical_trees.model_part import SPLIT_COLUMNS, TreesPart
+from hekat.protocol.vertical_trees.prediction.predict_scores import count_host_splits
 from hekat.protocol.vertical_trees.settings import TASKS
 from hekat.run.model_file_checks import MOST_PARAMETER
 from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, shared_facts
@@ -50,7 +51,13 @@ def _is_finite(values: npt.NDArray[Any]) -> bool:
 
 def _unlike(first: TreesPart, other: TreesPart) -> list[str]:
     alike = ("guest", "hosts", "task", "classes", "iterations")
-    return [name for name in alike if getattr(first, name) != getattr(other, name)]
+    names = [name for name in alike if getattr(first, name) != getattr(other, name)]
+    if names or not first.is_guest:
+        return names
+    # What the guest's trees take of this host.
+    names += [] if first.host_columns[other.party] == len(other.columns) else ["columns"]
+    has_splits = count_host_splits(first)[other.party] == len(other.arrays[SPLIT_COLUMNS])
+    return names if has_splits else [*names, "splits"]
 
 
 TREE_PARTS: Final = PartForm(

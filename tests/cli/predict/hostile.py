@@ -1,0 +1,38 @@
+"""How tests change the metadata and the arrays of a model's file into what no run writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+RED = "\x1b[31mno"
+Change = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+def say(**values: Any) -> Change:
+    return lambda metadata, arrays: metadata.update(values)
+
+
+def put(name: str, values: Any) -> Change:
+    return lambda metadata, arrays: arrays.update({name: np.asarray(values)})
+
+
+def change(name: str, how: Callable[[np.ndarray], np.ndarray]) -> Change:
+    """The array as `how` makes it of a copy."""
+    return lambda metadata, arrays: arrays.update({name: np.ascontiguousarray(how(arrays[name].copy()))})
+
+
+def drop(name: str) -> Change:
+    return lambda metadata, arrays: arrays.pop(name)
+
+
+def at(place: Any, value: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """The array with `value` at `place`."""
+
+    def make(values: np.ndarray) -> np.ndarray:
+        values[place] = value
+        return values
+
+    return make
