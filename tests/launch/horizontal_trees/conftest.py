@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hekat.launch.horizontal_trees.run import run_row_trees_job
+from hekat.launch.run_result import RunResult
 from hekat.run.horizontal_trees.load_inputs import load_row_trees_inputs
 
 PARTIES = ("north", "lake", "county")
@@ -30,6 +32,10 @@ class Clinics:
             f'[columns.town]\ncategories = ["hill", "port", "mill"]\nunknown = "ignore"\n{more}'
         )
         return path
+
+    def write_whole_job(self, more: str = "") -> Path:
+        """The job with rows held out, and with a common test set."""
+        return self.write_job(f"[validation]\nhold_out = 0.2\n{more}", head='test_data = "test"')
 
     def write_site(self, more: str = "") -> None:
         sources = [
@@ -57,12 +63,31 @@ class Clinics:
         return load_row_trees_inputs(self.folder / "job.toml")
 
 
-@pytest.fixture
-def clinics(tmp_path) -> Clinics:
-    folder = tmp_path / "clinics"
+def clinics_in(folder: Path) -> Clinics:
     folder.mkdir()
     found = Clinics(folder)
     found.write_tables()
     found.write_site()
     found.write_job()
     return found
+
+
+@pytest.fixture
+def clinics(tmp_path) -> Clinics:
+    return clinics_in(tmp_path / "clinics")
+
+
+@dataclass
+class Finished:
+    """A protected run of the whole job, which tests only look at, and that job's files."""
+
+    clinics: Clinics
+    result: RunResult
+
+
+@pytest.fixture(scope="package")
+def finished(tmp_path_factory) -> Finished:
+    folder = tmp_path_factory.mktemp("finished")
+    made = clinics_in(folder / "clinics")
+    made.write_whole_job()
+    return Finished(made, run_row_trees_job(made.load_inputs(), folder / "runs"))

@@ -39,7 +39,7 @@ def assert_same_model(one: Path, other: Path) -> None:
 
 
 def apart_from(clinics: Clinics, place: Path) -> RolesApart:
-    clinics.write_job("[validation]\nhold_out = 0.2\n", head='test_data = "test"')
+    clinics.write_whole_job()
     place.mkdir()
     sites = {
         name: f'[party.{name}.data.patients]\nsource = "csv"\npath = "{clinics.folder / name}.csv"\nlabel = "sick"\n'
@@ -50,7 +50,8 @@ def apart_from(clinics: Clinics, place: Path) -> RolesApart:
     return RolesApart(place, text, (*PARTIES, "hub"), sites, more_sites=common)
 
 
-def test_a_run_that_stopped_in_processes_goes_on_in_one(clinics, tmp_path, capsys) -> None:
+@pytest.mark.long
+def test_a_run_that_stopped_in_processes_goes_on_in_one(clinics, finished, tmp_path, capsys) -> None:
     apart = apart_from(clinics, tmp_path / "apart")
     job = apart.together / "job.toml"
     runs = tmp_path / "runs"
@@ -60,8 +61,7 @@ def test_a_run_that_stopped_in_processes_goes_on_in_one(clinics, tmp_path, capsy
     (folder,) = runs.iterdir()
     assert not (folder / "roles").exists()
     resumed = run_row_trees_job(load_row_trees_inputs(job), tmp_path / "resumed", resume_from=folder)
-    straight = run_row_trees_job(clinics.load_inputs(), tmp_path / "straight")
-    assert_same_model(resumed.folder, straight.folder)
+    assert_same_model(resumed.folder, finished.result.folder)
 
 
 @pytest.mark.long
