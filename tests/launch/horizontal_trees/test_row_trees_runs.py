@@ -146,6 +146,15 @@ def test_tables_that_trees_cannot_learn_from_are_refused_before_anything_is_writ
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_class_that_no_party_has_and_too_few_rows_for_a_leaf_are_refused_before_anything_is_summed(clinics) -> None:
+    path = clinics.write_job(classes='classes = ["no", "maybe", "yes"]\n')
+    with pytest.raises(InputError, match="no party has a row of class 'maybe'"):
+        clinics.load_inputs()
+    path.write_text(clinics.write_job("[validation]\nhold_out = 0.2\n").read_text().replace("leaf = 10", "leaf = 145"))
+    with pytest.raises(InputError, match="too few rows for a split"):
+        clinics.load_inputs()
+
+
 def test_a_dry_run_tells_what_a_run_sends_and_writes_nothing(finished, tmp_path, capsys) -> None:
     clinics = finished.clinics
     before = sorted(clinics.folder.iterdir())

@@ -111,6 +111,7 @@ def test_rows_that_trees_cannot_learn_from_are_refused() -> None:
         ({"all": "constant"}, {}, "no column can split"),
         ({"all": "one class"}, {}, "a class has no row"),
         ({"a": "many rows"}, {}, "more rows than the job's weight_max"),
+        ({}, {"training": replace(FINE, min_samples_leaf=101)}, "too few rows for a split"),
     ],
 )
 def test_runs_that_cannot_be_end_with_what_is_wrong(tables, others, error) -> None:

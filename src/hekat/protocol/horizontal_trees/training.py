@@ -25,6 +25,7 @@ from hekat.model.trees import (
     Objective,
     Tree,
     bin_rows,
+    check_row_count,
     grow_trees,
     make_objective,
     round_gradients,
@@ -184,6 +185,7 @@ class _Trainer:
         self._trail = ModelTrail(run.digest_key)
         training, held_out = split_rows(table, settings)
         self.state = run.resume_from or self._first_state(training)
+        check_row_count(self.state.row_count, settings.training)
         with run.stopwatch.measure("bin"):
             self._rows = _Rows(training, self.state)
             self._held_out = None if held_out is None else _Rows(held_out, self.state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,9 @@ from hekat.job.horizontal_trees.job_file import RowTreesJob, load_row_trees_job
 from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.site_file import find_source, load_site
+from hekat.model.trees import check_row_count as check_can_divide
 from hekat.protocol.horizontal_trees.party import check_row_count
+from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.horizontal_trees.sums_ahead import plan_sums
 from hekat.protocol.horizontal_trees.training import check_rows, split_rows
 from hekat.protocol.secure_sum.sum_plan import SumPlan
@@ -81,7 +83,11 @@ def load_row_trees_inputs(
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         check_rows(table, settings)
-    _check_some_value(tables, are_all=len(here) == len(settings.everyone))
+    if len(here) == len(settings.everyone):
+        _check_some_value(tables)
+        parts = [split_rows(table, settings)[0] for table in tables.values()]
+        _check_every_class(parts, settings)
+        check_can_divide(sum(map(len, parts)), settings.training)
     test_table = check_test_table(loaded[TEST_NAME], tables) if TEST_NAME in loaded else None
     with declare_tenancy(site.machine.single_tenant):
         engine = get_engine()
@@ -98,10 +104,8 @@ def load_row_trees_inputs(
     )
 
 
-def _check_some_value(tables: dict[str, Table], *, are_all: bool) -> None:
-    """Raise InputError where a column has no value in any row of all parties, where `are_all` here."""
-    if not are_all:
-        return
+def _check_some_value(tables: dict[str, Table]) -> None:
+    """Raise InputError where a column has no value in any row of all parties."""
     found = np.any([~np.isnan(table.features).all(axis=0) for table in tables.values()], axis=0)
     if not found.all():
         first = next(iter(tables.values()))
@@ -112,3 +116,16 @@ def _check_some_value(tables: dict[str, Table], *, are_all: bool) -> None:
             got="empty cells alone",
             cure=f"leave the column out: ignore = true under [columns.{name}] in the job",
         )
+
+
+def _check_every_class(parts: Sequence[Table], settings: HorizontalTreesSettings) -> None:
+    """Raise InputError where no party trains on a row of some class: training would end with its first sum."""
+    found = {int(label) for part in parts if part.labels is not None for label in np.unique(part.labels)}
+    for number, name in enumerate(settings.classes or ()):
+        if number not in found:
+            raise InputError(
+                f"no party has a row of class {name!r} to train on",
+                expected="a row of each class",
+                got="none",
+                cure="leave that class out of the job's classes, correct how labels are spelt, or hold out fewer rows",
+            )
