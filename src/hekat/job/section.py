@@ -153,7 +153,7 @@ class Section:
         if not self._values:
             return
         stranger = sorted(self._values)[0]
-        close = difflib.get_close_matches(stranger, self._known, n=1, cutoff=0.5)
+        close = difflib.get_close_matches(stranger, self._known, n=1, cutoff=0.65)
         raise JobError(
             f"{self._name(stranger)} is not a setting",
             expected=f"one of {', '.join(dict.fromkeys(self._known))}",
