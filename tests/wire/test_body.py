@@ -120,11 +120,25 @@ def test_depth_limit_is_exact() -> None:
         unpack_body(memoryview(b"\x91" + deepest))
 
 
+def test_depth_limit_holds_for_writers_too() -> None:
+    value: Any = []
+    for _ in range(MAX_DEPTH - 2):
+        value = [value]
+    assert unpack_body(memoryview(pack_body(value))) == value
+    with pytest.raises(InputError, match="nested too deeply"):
+        pack_body([value])
+
+
 def test_item_limit_is_exact_and_holds_for_writers_too() -> None:
     largest = [None] * (MAX_ITEM_COUNT - 1)
     assert unpack_body(memoryview(pack_body(largest))) == largest
     with pytest.raises(InputError, match="too many items"):
         pack_body([*largest, None])
+    # Long byte strings hide no items.
+    halves = [b"x" * MAX_ITEM_COUNT, *largest[1:]]
+    assert unpack_body(memoryview(pack_body(halves))) == halves
+    with pytest.raises(InputError, match="too many items"):
+        pack_body([*halves, None])
 
 
 def test_what_cannot_be_packed_is_refused_without_its_value() -> None:

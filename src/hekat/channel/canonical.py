@@ -28,20 +28,19 @@ def decode_fields(data: bytes, count: int, what: str) -> list[bytes]:
     Raises:
         SealError: `data`, named `what` in the message, is not the encoding of exactly `count` fields.
     """
-    if len(data) < _COUNT.size or _COUNT.unpack_from(data)[0] != count:
+    size, end, unpack_from = len(data), _COUNT.size, _LENGTH.unpack_from
+    if size < end or _COUNT.unpack_from(data)[0] != count:
         raise _malformed(data, count, what)
     fields: list[bytes] = []
-    offset = _COUNT.size
     for _ in range(count):
-        if len(data) - offset < _LENGTH.size:
+        start = end + _LENGTH.size
+        if start > size:
             raise _malformed(data, count, what)
-        (length,) = _LENGTH.unpack_from(data, offset)
-        offset += _LENGTH.size
-        if len(data) - offset < length:
+        end = start + unpack_from(data, end)[0]
+        if end > size:
             raise _malformed(data, count, what)
-        fields.append(data[offset : offset + length])
-        offset += length
-    if offset != len(data):
+        fields.append(data[start:end])
+    if end != size:
         raise _malformed(data, count, what)
     return fields
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Condition, Lock, RLock
+from typing import NamedTuple
 
 from hekat.channel.channel import (
     check_party_names,
@@ -38,8 +39,7 @@ DEFAULT_MAX_WAITING_BYTES = 256 << 20
 HEAR_EVERY_S = 0.2
 
 
-@dataclass(frozen=True, eq=False)
-class _Message:
+class _Message(NamedTuple):
     step: str
     payload: bytes
 
@@ -168,8 +168,9 @@ class InProcessHub:
             self._steps[party] = step
             self._block_until_ready(wait)
             queue = self._waiting[sender, party]
-            message = next(message for message in queue if message.step == step)
-            queue.remove(message)
+            place = next(place for place, message in enumerate(queue) if message.step == step)
+            message = queue[place]
+            del queue[place]
             if not queue:
                 del self._waiting[sender, party]
             self._brought_to.pop(party, None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hekat.channel.sealed_message import SealedHeader
 from hekat.errors import SealError
 
 
-@dataclass(frozen=True)
-class MessagePlace:
+class MessagePlace(NamedTuple):
     """What a party reads now; `sequence` is the next one of this pair of parties."""
 
     session_id: bytes

@@ -101,12 +101,15 @@ class PartyPublicKey:
 
     def verify(self, signature: bytes, purpose: str, *fields: bytes) -> bool:
         """Whether `signature` is this party's over exactly these fields for this purpose."""
-        if len(signature) != SIGNATURE_BYTES:
-            return False
         signed = encode_fields(purpose.encode(), *fields)
         # What somebody makes large is not kept.
         holds = _holds if len(signed) <= _MOST_KEPT_BYTES else _holds.__wrapped__
-        return holds(self.raw, signature, signed)
+        return len(signature) == SIGNATURE_BYTES and holds(self.raw, signature, signed)
+
+    def verify_once(self, signature: bytes, purpose: str, *fields: bytes) -> bool:
+        """As `verify`, of what is shown to one role alone: the answer is not kept for others."""
+        signed = encode_fields(purpose.encode(), *fields)
+        return len(signature) == SIGNATURE_BYTES and _holds.__wrapped__(self.raw, signature, signed)
 
     def __repr__(self) -> str:
         return f"PartyPublicKey({self.fingerprint})"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hekat.channel.canonical import decode_fields, decode_number, decode_text, encode_fields, encode_number
 from hekat.channel.pair_key import SALT_BYTES, TAG_BYTES, PairKey
@@ -32,8 +32,7 @@ _PURPOSE = "hekat/sealed-message/2"
 _CHUNK_LABEL = b"hekat/sealed-chunk/2"
 
 
-@dataclass(frozen=True)
-class SealedHeader:
+class SealedHeader(NamedTuple):
     """What a sealed payload is bound to. `sequence` counts from 0 for each ordered pair of parties.
 
     `salt` is SALT_BYTES of fresh randomness, from which the message's own key is derived.
@@ -79,8 +78,7 @@ class SealedHeader:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SealedFrame:
+class SealedFrame(NamedTuple):
     """A parsed frame: its lengths hold, but nothing in it is to be believed before `verify`."""
 
     header: SealedHeader
@@ -90,7 +88,7 @@ class SealedFrame:
 
     def verify(self, signer: PartyPublicKey) -> bool:
         """Whether `signer` signed this header with these chunks."""
-        return signer.verify(self.signature, _PURPOSE, _digest(self.header_data, [self.body]))
+        return signer.verify_once(self.signature, _PURPOSE, _digest(self.header_data, [self.body]))
 
     def open(self, pair_key: PairKey) -> bytes:
         """The payload. Raises SealError where a chunk does not open with the pair's key under this header."""

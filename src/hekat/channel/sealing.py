@@ -6,8 +6,8 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
@@ -408,30 +408,26 @@ class SealedChannel:
             for name in self._others
         }
 
-    @contextmanager
-    def _checking_dropouts(self) -> Iterator[None]:
+    def _check_dropout(self, error: PartyLostError | PartyStoppedError) -> None:
         """Let through what the channel below tells of dropouts, where the parties named for them signed it.
 
         Raises SealError else. Before the session is open no word can be bound to it: then any dropout ends the opening,
         and goes on as nobody's word.
         """
-        try:
-            yield
-        except (PartyLostError, PartyStoppedError) as error:
-            if self._session is None:
-                error.notice = None
-            else:
-                check_dropout(
-                    error, self._session.session_id, self.party, {**self._pinned, self.party: self._key.public}
-                )
-            if isinstance(error, PartyLostError):
-                self._lost[error.party] = None
-            raise
+        if self._session is None:
+            error.notice = None
+        else:
+            check_dropout(error, self._session.session_id, self.party, {**self._pinned, self.party: self._key.public})
+        if isinstance(error, PartyLostError):
+            self._lost[error.party] = None
 
     def _send_counted(self, to: str, step: str, data: bytes, timeout_s: float | None = None) -> None:
         self._step = step
-        with self._checking_dropouts():
+        try:
             self._channel.send(to, step, data, timeout_s=timeout_s)
+        except (PartyLostError, PartyStoppedError) as error:
+            self._check_dropout(error)
+            raise
         traffic = self._traffic_of(to, step)
         traffic.sent_count += 1
         traffic.sent_bytes += len(data)
@@ -444,8 +440,11 @@ class SealedChannel:
 
     def _receive_counted(self, sender: str, step: str, timeout_s: float | None) -> bytes:
         self._step = step
-        with self._checking_dropouts():
+        try:
             data = self._channel.receive(sender, step, timeout_s=timeout_s)
+        except (PartyLostError, PartyStoppedError) as error:
+            self._check_dropout(error)
+            raise
         traffic = self._traffic_of(sender, step)
         traffic.received_count += 1
         traffic.received_bytes += len(data)

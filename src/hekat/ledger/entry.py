@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from json.encoder import encode_basestring_ascii
@@ -69,37 +70,76 @@ class LedgerEntry:
     @property
     def hash(self) -> str:
         """SHA-256 of everything the line says, the previous line's hash included."""
-        return self._written[1]
+        return self._line.hash
 
     @property
     def is_printable(self) -> bool:
         """Whether all its texts are printable: others' ledgers must not steer the terminal they are shown on."""
-        texts = [self.time, self.session, self.previous, self.peer, self.step, self.kind, self.payload_sha256]
-        texts += [text for fact in self.facts.items() for text in fact]
-        return "".join(texts).isprintable() and all(_field_text(*record[:3])[1] for record in self.fields)
+        return self._line.is_printable
 
     def to_line(self) -> bytes:
         """The line's canonical bytes, its newline included."""
-        return self._written[0]
+        return self._line.data
 
     @cached_property
-    def _written(self) -> tuple[bytes, str]:
-        """(the line, its hash): canonical JSON with the hash where its key stands in the order.
-
-        Written here by hand: a ledger has a line for every message, and the library's encoder takes longer over one
-        than a message takes to seal.
-        """
-        text = encode_basestring_ascii
-        fields = ",".join([f'{{"bytes":{one.byte_count:d},{_field_text(*one[:3])[0]}}}' for one in self.fields])
-        facts = canonical_json(self.facts).decode() if self.facts else "{}"
-        before = f'{{"direction":{text(self.direction)},"facts":{facts},"fields":[{fields}],'
-        after = (
-            f'"index":{self.index:d},"kind":{text(self.kind)},"payload_bytes":{self.payload_bytes:d},'
-            f'"payload_sha256":{text(self.payload_sha256)},"peer":{text(self.peer)},"previous":{text(self.previous)},'
-            f'"session":{text(self.session)},"step":{text(self.step)},"time":{text(self.time)}}}'
+    def _line(self) -> Line:
+        return write_line(
+            self.index,
+            self.time,
+            self.direction,
+            self.session,
+            self.previous,
+            self.peer,
+            self.step,
+            self.kind,
+            self.payload_bytes,
+            self.payload_sha256,
+            self.fields,
+            self.facts,
         )
-        said = hashlib.sha256((before + after).encode()).hexdigest()
-        return f'{before}"{_HASH}":"{said}",{after}\n'.encode(), said
+
+
+class Line(NamedTuple):
+    """The bytes of an entry, its newline included, their hash, and whether all texts are printable."""
+
+    data: bytes
+    hash: str
+    is_printable: bool
+
+
+def write_line(
+    index: int,
+    time: str,
+    direction: Direction,
+    session: str,
+    previous: str,
+    peer: str,
+    step: str,
+    kind: str,
+    payload_bytes: int,
+    payload_sha256: str,
+    fields: Sequence[FieldRecord],
+    facts: dict[str, str],
+) -> Line:
+    """The line of the `LedgerEntry` with these values: canonical JSON, the hash where its key stands in the order.
+
+    Written here by hand: a ledger has a line for every message, and the library's encoder takes longer over one than a
+    message takes to seal.
+    """
+    text = encode_basestring_ascii
+    written = [(one.byte_count, *_field_text(one.name, one.disclosure_class, one.explanation)) for one in fields]
+    described = ",".join([f'{{"bytes":{byte_count:d},{rest}}}' for byte_count, rest, _ in written])
+    stated = canonical_json(facts).decode() if facts else "{}"
+    before = f'{{"direction":{text(direction)},"facts":{stated},"fields":[{described}],'
+    after = (
+        f'"index":{index:d},"kind":{text(kind)},"payload_bytes":{payload_bytes:d},'
+        f'"payload_sha256":{text(payload_sha256)},"peer":{text(peer)},"previous":{text(previous)},'
+        f'"session":{text(session)},"step":{text(step)},"time":{text(time)}}}'
+    )
+    said = hashlib.sha256((before + after).encode()).hexdigest()
+    texts = f"{time}{session}{previous}{peer}{step}{kind}{payload_sha256}{''.join(facts)}{''.join(facts.values())}"
+    is_printable = texts.isprintable() and all(printable for *_, printable in written)
+    return Line(f'{before}"{_HASH}":"{said}",{after}\n'.encode(), said, is_printable)
 
 
 # What fields of messages are called, and how they are explained, stands in the code and is in very many entries.

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from hekat.channel.channel import check_name
 from hekat.channel.party_key import PartyKey, PartyPublicKey
 from hekat.errors import InputError, LedgerError, StateError
-from hekat.ledger.entry import FORMAT, MAX_LINE_BYTES, NO_PREVIOUS, Direction, FieldRecord, LedgerEntry, canonical_json
+from hekat.ledger.entry import FORMAT, MAX_LINE_BYTES, NO_PREVIOUS, Direction, FieldRecord, canonical_json, write_line
 from hekat.wire import Disclosure
 from hekat.wire.disclosure import DisclosureClass
 
@@ -175,9 +175,10 @@ class Ledger:
     ) -> None:
         if self._closed:
             raise LedgerError("the ledger is closed and takes no more", expected="all messages before close()")
-        entry = LedgerEntry(
+        line = write_line(
             index=self._count,
-            time=self._clock().astimezone(UTC).isoformat(timespec="microseconds"),
+            # What `isoformat` writes of a time in UTC, which it takes longer for where it has to find the zone.
+            time=f"{self._clock().astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}+00:00",
             direction=direction,
             session=self._session,
             previous=self._last_hash,
@@ -189,17 +190,16 @@ class Ledger:
             fields=fields,
             facts=facts or {},
         )
-        line = entry.to_line()
-        if not entry.is_printable or len(line) > MAX_LINE_BYTES:
+        if not line.is_printable or len(line.data) > MAX_LINE_BYTES:
             raise InputError(
                 f"a ledger entry ({direction}) that could not be read back",
                 expected=f"printable texts, at most {MAX_LINE_BYTES} bytes in all",
-                got=f"{len(line)} bytes{'' if entry.is_printable else ', control characters among them'}",
+                got=f"{len(line.data)} bytes{'' if line.is_printable else ', control characters among them'}",
                 cure="shorten or clean the note, reason or description",
             )
-        self._write(line)
+        self._write(line.data)
         self._count += 1
-        self._last_hash = entry.hash
+        self._last_hash = line.hash
 
     def _write(self, line: bytes) -> None:
         if self._descriptor is None:

@@ -25,6 +25,7 @@ UNREADABLE = "unreadable"
 EXPEL_STEP = "expel"
 NOT_HANDED_OVER = "recorded last was not handed over"
 _NUMBER_BYTES = 8
+_SEQUENCES = (list, tuple)
 
 
 class RecordedChannel:
@@ -191,7 +192,7 @@ def content_bytes(value: Any) -> int:
         return len(value) if value.isascii() else len(value.encode())
     if isinstance(value, dict):
         return sum(map(content_bytes, value)) + sum(map(content_bytes, value.values()))
-    if isinstance(value, list | tuple):
+    if isinstance(value, _SEQUENCES):
         return sum(map(content_bytes, value))
     if isinstance(value, np.ndarray):
         return int(value.nbytes)

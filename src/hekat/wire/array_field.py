@@ -28,6 +28,8 @@ class ArrayField:
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
         self.native = dtype.newbyteorder("=")
+        # Kept: NumPy puts a type's name together each time.
+        self.name = self.native.name
 
     def encode(self, value: Any, where: str) -> list[Any]:
         """[element type, shape, bytes]. Raises InputError for another type: nothing is converted silently."""
@@ -35,7 +37,7 @@ class ArrayField:
             raise InputError(
                 f"{where} is of another type", expected=f"a NumPy array of {self.native}", got=type(value).__name__
             )
-        if value.dtype.newbyteorder("=") != self.native:
+        if value.dtype not in (self.native, self.dtype) and value.dtype.newbyteorder("=") != self.native:
             raise InputError(
                 f"{where} has another element type",
                 expected=str(self.native),
@@ -47,16 +49,16 @@ class ArrayField:
                 f"{where} has a shape out of range", expected=self._shape_range(), got=f"{value.ndim} dimensions"
             )
         elements = value.astype(self.dtype, copy=False).tobytes(order="C")
-        return [self.native.name, list(value.shape), elements]
+        return [self.name, list(value.shape), elements]
 
     def decode(self, item: Any, where: str) -> np.ndarray[Any, np.dtype[Any]]:
         """The array. Raises WireCorruptError unless type, shape and bytes agree."""
         if not isinstance(item, list) or len(item) != 3:
             raise WireCorruptError(f"{where} does not hold an array", expected="element type, shape and bytes")
         name, shape, elements = item
-        if name != self.native.name:
+        if name != self.name:
             got = name if isinstance(name, str) else type(name).__name__
-            raise WireCorruptError(f"{where} has another element type", expected=self.native.name, got=f"{got:.20}")
+            raise WireCorruptError(f"{where} has another element type", expected=self.name, got=f"{got:.20}")
         if not isinstance(shape, list) or len(shape) > MAX_DIMENSION_COUNT or not all(map(_is_dimension, shape)):
             raise WireCorruptError(f"{where} has a shape out of range", expected=self._shape_range())
         if not isinstance(elements, bytes) or len(elements) != math.prod(shape) * self.dtype.itemsize:

@@ -30,6 +30,7 @@ _SCALARS = {
     0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8,
 }  # fmt: skip
 _TOO_FEW_BYTES = "declares more bytes than it has"
+_BULKY = frozenset({bytes, dict, list})
 # For what is around the byte strings of a body.
 _ROOM_BYTES = 1024
 _PIECE_BYTES = 1 << 18
@@ -57,12 +58,14 @@ def pack_body(value: Any) -> memoryview:
     Raises InputError where there are more items than `unpack_body` reads.
     """
     try:
-        body = _pack(value, _bulk_bytes(value))
+        bulk = _bulk_bytes(value)
+        body = _pack(value, bulk)
+        # An item has a byte at least outside of byte strings: only where these are many have items to be counted.
+        if len(body) - bulk > MAX_ITEM_COUNT:
+            _walk(body)
     except (ValueError, OverflowError, TypeError):
         # Not chained: the packer's own message may quote the value.
         raise InputError("a value cannot be packed", expected="items within MessagePack's sizes") from None
-    try:
-        _walk(body)
     except WireOversizeError as error:
         raise InputError(
             error.what, expected=error.expected, got=error.got, cure="send numbers as a NumPy array, blobs as bytes"
@@ -86,13 +89,17 @@ def _is_equal(one: memoryview, other: memoryview) -> bool:
     )
 
 
-def _bulk_bytes(value: Any) -> int:
-    """Bytes in all byte strings of `value`: nearly all of a long body."""
-    if isinstance(value, bytes):
+def _bulk_bytes(value: Any, levels: int = MAX_DEPTH - 1) -> int:
+    """Bytes in all byte strings of `value`: most of a long body. Raises WireOversizeError below so many levels."""
+    kind = type(value)
+    if kind is bytes:
         return len(value)
-    if isinstance(value, dict):
-        return sum(map(_bulk_bytes, value.values()))
-    return sum(map(_bulk_bytes, value)) if isinstance(value, list) else 0
+    if kind not in _BULKY:
+        return 0
+    if levels == 0:
+        raise _too_deep()
+    items = value.values() if kind is dict else value
+    return sum([_bulk_bytes(item, levels - 1) for item in items if type(item) in _BULKY])
 
 
 def packed_bytes_length(byte_count: int) -> int:
@@ -150,7 +157,7 @@ def _walk(body: bytes | memoryview) -> None:
             outer.append(left)
             left = children
             if len(outer) >= MAX_DEPTH:
-                raise WireOversizeError("a body nested too deeply", expected=f"at most {MAX_DEPTH - 1} levels")
+                raise _too_deep()
     if at != size:
         raise _malformed("goes on after its end")
 
@@ -175,6 +182,10 @@ def _skip(body: bytes | memoryview, at: int, count: int) -> int:
     if count > len(body) - at:
         raise _malformed(_TOO_FEW_BYTES)
     return at + count
+
+
+def _too_deep() -> WireOversizeError:
+    return WireOversizeError("a body nested too deeply", expected=f"at most {MAX_DEPTH - 1} levels")
 
 
 def _malformed(what: str) -> WireCorruptError:

@@ -88,6 +88,8 @@ class StrField:
     def encode(self, value: Any, where: str) -> str:
         if not isinstance(value, str):
             raise _unfit(where, "str", value)
+        if type(value) is str and value.isascii():
+            return value
         try:
             value.encode("utf-8")
         except UnicodeEncodeError:
@@ -102,6 +104,8 @@ class StrField:
 
 class BytesField:
     def encode(self, value: Any, where: str) -> bytes:
+        if type(value) is bytes:
+            return value
         if not isinstance(value, bytes | bytearray | memoryview):
             raise _unfit(where, "bytes", value)
         return bytes(value)
@@ -122,34 +126,48 @@ class SequenceField:
     def encode(self, value: Any, where: str) -> list[Any]:
         if not isinstance(value, self.kind):
             raise _unfit(where, self.kind.__name__, value)
-        return [self.each.encode(one, f"{where}, item {index}") for index, one in enumerate(value)]
+        encode = self.each.encode
+        try:
+            return [encode(one, where) for one in value]
+        except HekatError:  # said again of the very item: its place is not worked out for items that fit
+            return [encode(one, f"{where}, item {index}") for index, one in enumerate(value)]
 
     def decode(self, item: Any, where: str) -> Any:
         if not isinstance(item, list):
             raise _foreign(where, f"a {self.kind.__name__}")
-        return self.kind(self.each.decode(one, f"{where}, item {index}") for index, one in enumerate(item))
+        decode = self.each.decode
+        try:
+            return self.kind([decode(one, where) for one in item])
+        except HekatError:
+            return self.kind([decode(one, f"{where}, item {index}") for index, one in enumerate(item)])
 
 
 class DictField:
     """A dict with string keys, written in the order of its keys."""
 
     def __init__(self, each: FieldCodec) -> None:
-        self.key = StrField()
+        self.keys = SequenceField(list, StrField())
         self.each = each
 
     def encode(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise _unfit(where, "dict", value)
-        keys = [self.key.encode(key, f"{where}, key {index}") for index, key in enumerate(value)]
-        return {key: self.each.encode(value[key], f"{where}[{key!r:.40}]") for key in sorted(keys)}
+        keys, encode = self.keys.encode(list(value), f"{where}, keys"), self.each.encode
+        try:
+            return {key: encode(value[key], where) for key in sorted(keys)}
+        except HekatError:
+            return {key: encode(value[key], f"{where}[{key!r:.40}]") for key in sorted(keys)}
 
     def decode(self, item: Any, where: str) -> dict[str, Any]:
         if not isinstance(item, dict):
             raise _foreign(where, "a dict")
-        keys = [self.key.decode(key, f"{where}, key {index}") for index, key in enumerate(item)]
+        keys, decode = self.keys.decode(list(item), f"{where}, keys"), self.each.decode
         if keys != sorted(keys):
             raise _foreign(where, "a dict in the order of its keys")
-        return {key: self.each.decode(one, f"{where}[{key!r:.40}]") for key, one in item.items()}
+        try:
+            return {key: decode(one, where) for key, one in item.items()}
+        except HekatError:
+            return {key: decode(one, f"{where}[{key!r:.40}]") for key, one in item.items()}
 
 
 class OptionalField:

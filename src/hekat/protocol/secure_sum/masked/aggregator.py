@@ -194,8 +194,9 @@ class MaskedSummation(Summation):
         signatures = {party: message.signature for party, message in dealing.dealt.items()}
         offsets = {party: message.offset for party, message in dealing.dealt.items()}
         dealers = DealersMessage(dealing.set_name, digests, signatures, offsets)
-        for member in self._reachable_members():
-            self._send_to_member(member, dealing.leg.name("dealers"), dealers)
+        with self._channel.encoding_once(dealers):
+            for member in self._reachable_members():
+                self._send_to_member(member, dealing.leg.name("dealers"), dealers)
 
     def _check_shares(self, dealing: _Dealing) -> None:
         """Leave out, by name, parties whose shares members cannot use or that lie on no polynomial."""

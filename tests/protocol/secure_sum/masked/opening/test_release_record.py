@@ -205,3 +205,17 @@ def test_other_entries_are_damage_whatever_the_checksum_says(line: str, path: Pa
     path.write_bytes(body + hashlib.sha256(body).hexdigest().encode() + b"\n")
     with pytest.raises(StateError, match="damaged"):
         ReleaseRecord.open(path)
+
+
+def test_a_record_that_somebody_else_wrote_meanwhile_is_read_anew(path: Path) -> None:
+    record = ReleaseRecord.create(path)
+    record.allow(JOB, "abcde", included("abc"))
+    ReleaseRecord.open(path).allow(JOB, "abcde", included("abd", number=8, step="round-2"))
+    with pytest.raises(ProtocolError, match="in 'round-2'"):
+        record.allow(JOB, "abcde", included("abc", number=9, step="round-2"))
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"group", b"grouq", 1))
+    with pytest.raises(StateError, match="damaged"):
+        record.allow(JOB, "abcde", included("abc"))
+    path.write_bytes(whole)
+    record.allow(JOB, "abcde", included("abc"))

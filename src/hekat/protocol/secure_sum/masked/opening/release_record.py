@@ -70,6 +70,8 @@ class ReleaseRecord:
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self._path = path
         self._write = replace_file if durable else overwrite_file
+        # What the file held last, and what that says: a long record is read anew only where somebody else wrote it.
+        self._known: tuple[bytes, Releases] | None = None
 
     @classmethod
     def create(cls, path: Path, *, durable: bool = True) -> ReleaseRecord:
@@ -196,14 +198,21 @@ class ReleaseRecord:
     def _change(self, change: Callable[[Releases], Releases]) -> None:
         """Write what `change` makes of the record, under one lock; where it raises nothing is written."""
         with locked(self._path):
-            before = decode_releases(read_file(self._path), self._path)
+            before = self._decode(read_file(self._path))
             after = change(before)
             if after != before:
-                self._write(self._path, encode_releases(after))
+                data = encode_releases(after)
+                self._write(self._path, data)
+                self._known = data, after
 
     def _read(self) -> Releases:
         with locked(self._path):
-            return decode_releases(read_file(self._path), self._path)
+            return self._decode(read_file(self._path))
+
+    def _decode(self, data: bytes) -> Releases:
+        if self._known is None or self._known[0] != data:
+            self._known = data, decode_releases(data, self._path)
+        return self._known[1]
 
 
 def _set_entry(parties: Collection[str], included: IncludedSet) -> Entry:

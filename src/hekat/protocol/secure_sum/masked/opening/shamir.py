@@ -62,8 +62,8 @@ def hide_secret(coefficients: npt.NDArray[np.signedinteger[Any]], numbers: Field
     if not in_range:
         raise InputError("not a secret to share", expected=f"a vector of integers within +-{PRIME // 2}")
     total = numbers[:, : len(coefficients)].sum(axis=0, dtype=np.uint64)
-    pads = reduce_wide(total)
-    offset = reduce_wide(to_field(coefficients).astype(np.uint64) + (np.uint64(PRIME) - pads))
+    pads = reduce_wide(total, 16 + len(numbers).bit_length())
+    offset = reduce_wide(to_field(coefficients).astype(np.uint64) + (np.uint64(PRIME) - pads), 17)
     wipe(total, pads)
     return offset
 

@@ -70,7 +70,7 @@ def check_values(challenge: FieldArray, shares: FieldArray) -> FieldArray:
     """One member's check values, (dealers, 8), of its shares (dealers, N + 8): each mask plus challenge times share."""
     degree = challenge.shape[1]
     products = multiply_matrices(shares[:, :degree], challenge.T)
-    return reduce_wide(products.astype(np.uint64) + shares[:, degree:])
+    return reduce_wide(products.astype(np.uint64) + shares[:, degree:], 17)
 
 
 def inconsistent_dealers(values: Mapping[str, Mapping[int, UnsignedArray]], threshold: int) -> tuple[str, ...]:
