@@ -29,7 +29,7 @@ help:
 	@echo "make bench     the measurements kept in benchmarks/results"
 	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
 	@echo "make bench-first-day   CSV files to a model, a million rows, two hundred parties (about 5 minutes)"
-	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (a quarter of an hour)"
+	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (ten minutes, with it half an hour)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"
