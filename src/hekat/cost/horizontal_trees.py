@@ -67,12 +67,16 @@ def _extrapolate(small: RoleCosts, large: RoleCosts, row_count: int) -> RoleCost
 
 def _rehearse(inputs: RowTreesInputs, most_rows: int) -> RoleCosts:
     """Each role's cost up to the end of the first iteration, and of the second."""
-    training = replace(inputs.job.settings.training, max_iter=_REHEARSED, early_stopping=False)
+    row_counts = {name: min(len(table), most_rows) for name, table in inputs.tables.items()}
+    training = replace(
+        inputs.job.settings.training,
+        max_iter=_REHEARSED,
+        early_stopping=False,
+        min_samples_leaf=_leaf_of_fewer_rows(inputs, sum(row_counts.values())),
+    )
     settings = replace(inputs.job.settings, training=training)
     rng = np.random.default_rng(most_rows)
-    tables = {
-        name: _random_table(table, min(len(table), most_rows), settings, rng) for name, table in inputs.tables.items()
-    }
+    tables = {name: _random_table(table, row_counts[name], settings, rng) for name, table in inputs.tables.items()}
     party_keys = {name: PartyKey.generate() for name in settings.everyone}
     sessions = make_sessions(party_keys, run_id=RUN_ID, protocol=PROTOCOL, job_digest=_DIGEST)
     worked: Mapping[str, dict[int, float]] = {name: {} for name in settings.everyone}
@@ -101,6 +105,15 @@ def _rehearse(inputs: RowTreesInputs, most_rows: int) -> RoleCosts:
 
         play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=inputs.job.timeout_s)
     return {name: costs_of_two_steps(sessions[name], worked[name], "tree-2/") for name in settings.everyone}
+
+
+def _leaf_of_fewer_rows(inputs: RowTreesInputs, row_count: int) -> int:
+    """What of `row_count` rows a leaf keeps, so that trees have as many leaves as trees on all rows."""
+    least, total = inputs.job.settings.training.min_samples_leaf, sum(map(len, inputs.tables.values()))
+    if row_count == total:
+        return least
+    # Each party's held-out rows are rounded.
+    return max(1, least * row_count // total - len(inputs.tables))
 
 
 def _play_role(

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from hekat.cli.main import main
+from hekat.cost import horizontal_trees
+from hekat.cost.horizontal_trees import cost_of_row_trees_job
 from hekat.errors import InputError, PartyStoppedError, PolicyError, StateError
 from hekat.launch.horizontal_trees.run import run_row_trees_job
 from hekat.report import load_summary
@@ -172,3 +174,11 @@ def test_a_dry_run_tells_what_a_run_sends_and_writes_nothing(finished, tmp_path,
     assert "works in" in capsys.readouterr().out
     assert main(["run", job, "--dry-run", "--bandwidth", "100"]) == 2
     assert main(["run", job, "--dry-run", "--lose", "lake:2"]) == 2
+
+
+def test_a_rehearsal_on_fewer_rows_has_leaves_of_fewer_rows(clinics, monkeypatch) -> None:
+    monkeypatch.setattr(horizontal_trees, "REHEARSED_ROWS", (40, 80))
+    path = clinics.write_job(MEASURED)
+    path.write_text(path.read_text().replace("leaf = 10", "leaf = 140"))
+    costs = cost_of_row_trees_job(clinics.load_inputs())
+    assert {role.role for role in costs.roles} == {"north", "lake", "county", "hub"}
