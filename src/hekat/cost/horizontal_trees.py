@@ -17,7 +17,7 @@ import numpy as np
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.horizontal import RUN_ID
-from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
+from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps, leaf_of_fewer_rows
 from hekat.data import Table
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.engine.tenancy import declare_tenancy
@@ -67,16 +67,14 @@ def _extrapolate(small: RoleCosts, large: RoleCosts, row_count: int) -> RoleCost
 
 def _rehearse(inputs: RowTreesInputs, most_rows: int) -> RoleCosts:
     """Each role's cost up to the end of the first iteration, and of the second."""
-    row_counts = {name: min(len(table), most_rows) for name, table in inputs.tables.items()}
-    training = replace(
-        inputs.job.settings.training,
-        max_iter=_REHEARSED,
-        early_stopping=False,
-        min_samples_leaf=_leaf_of_fewer_rows(inputs, sum(row_counts.values())),
-    )
+    training, tables = inputs.job.settings.training, inputs.tables
+    row_counts = {name: min(len(table), most_rows) for name, table in tables.items()}
+    rehearsed, total = sum(row_counts.values()), sum(map(len, tables.values()))
+    leaf = leaf_of_fewer_rows(training.min_samples_leaf, rehearsed, total, len(tables))
+    training = replace(training, max_iter=_REHEARSED, early_stopping=False, min_samples_leaf=leaf)
     settings = replace(inputs.job.settings, training=training)
     rng = np.random.default_rng(most_rows)
-    tables = {name: _random_table(table, row_counts[name], settings, rng) for name, table in inputs.tables.items()}
+    tables = {name: _random_table(table, row_counts[name], settings, rng) for name, table in tables.items()}
     party_keys = {name: PartyKey.generate() for name in settings.everyone}
     sessions = make_sessions(party_keys, run_id=RUN_ID, protocol=PROTOCOL, job_digest=_DIGEST)
     worked: Mapping[str, dict[int, float]] = {name: {} for name in settings.everyone}
@@ -105,15 +103,6 @@ def _rehearse(inputs: RowTreesInputs, most_rows: int) -> RoleCosts:
 
         play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=inputs.job.timeout_s)
     return {name: costs_of_two_steps(sessions[name], worked[name], "tree-2/") for name in settings.everyone}
-
-
-def _leaf_of_fewer_rows(inputs: RowTreesInputs, row_count: int) -> int:
-    """What of `row_count` rows a leaf keeps, so that trees have as many leaves as trees on all rows."""
-    least, total = inputs.job.settings.training.min_samples_leaf, sum(map(len, inputs.tables.values()))
-    if row_count == total:
-        return least
-    # Each party's held-out rows are rounded.
-    return max(1, least * row_count // total - len(inputs.tables))
 
 
 def _play_role(

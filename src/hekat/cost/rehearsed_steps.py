@@ -24,6 +24,14 @@ class Cost:
         return Cost(self.sent_bytes - other.sent_bytes, max(0.0, self.seconds - other.seconds))
 
 
+def leaf_of_fewer_rows(least: int, row_count: int, total: int, parties: int = 1) -> int:
+    """What a leaf keeps of `row_count` rehearsed rows where it keeps `least` of all `total`: trees have as many leaves.
+
+    The rows that each of `parties` holds out are rounded.
+    """
+    return least if row_count == total else max(1, least * row_count // total - parties)
+
+
 @dataclass(frozen=True)
 class RoleEstimate:
     """`first`: opening the session and the first step; `later`: each step after it."""

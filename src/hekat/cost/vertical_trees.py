@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.horizontal import RUN_ID
-from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
+from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps, leaf_of_fewer_rows
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.vertical_trees.job_file import PROTOCOL
@@ -65,7 +65,7 @@ def _extrapolate(small: RoleCosts, large: RoleCosts, row_count: int) -> RoleCost
 
 def _rehearse(inputs: TreesInputs, row_count: int) -> RoleCosts:
     """Each role's cost up to the end of the first iteration, and of the second."""
-    settings = _rehearsed_settings(inputs.job.settings)
+    settings = _rehearsed_settings(inputs.job.settings, row_count, min(map(len, inputs.tables.values())))
     rng = np.random.default_rng(row_count)
     tables = {name: _random_table(table, row_count, rng) for name, table in inputs.tables.items()}
     tables[settings.guest] = replace(tables[settings.guest], labels=_random_labels(tables, settings, rng))
@@ -86,9 +86,10 @@ def _rehearse(inputs: TreesInputs, row_count: int) -> RoleCosts:
     return {name: costs_of_two_steps(sessions[name], worked[name], "tree-2") for name in settings.everyone}
 
 
-def _rehearsed_settings(settings: VerticalTreesSettings) -> VerticalTreesSettings:
-    """The job's, of two iterations that use all columns of hosts."""
-    training = replace(settings.training, max_iter=_REHEARSED, early_stopping=False)
+def _rehearsed_settings(settings: VerticalTreesSettings, row_count: int, total: int) -> VerticalTreesSettings:
+    """The job's, of two iterations that use all columns of hosts, on `row_count` of `total` rows."""
+    leaf = leaf_of_fewer_rows(settings.training.min_samples_leaf, row_count, total)
+    training = replace(settings.training, max_iter=_REHEARSED, early_stopping=False, min_samples_leaf=leaf)
     return replace(settings, training=training, label_party_first_trees=0, bin_leak_accepted=BIN_LEAK_ACCEPTED)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.launch.vertical_trees.conftest import SMALL
 
 from hekat.cli.run.cost_tables import columns_cost_table
+from hekat.cost import vertical_trees
 from hekat.cost.vertical_trees import cost_of_trees_job
 from hekat.launch.vertical_trees.run import run_trees_job
 
@@ -48,6 +50,14 @@ def test_bytes_are_about_those_of_the_run(clinics, protection: str, sections: st
         assert LEAST * sent[role.role]["sent"] <= told.sent_bytes <= MOST_OF_A_ROLE * sent[role.role]["sent"]
         assert told.seconds > 0
     assert found.total.sent_bytes <= MOST * sum(role["sent"] for role in sent.values())
+
+
+def test_a_rehearsal_on_fewer_rows_has_leaves_of_fewer_rows(clinics, monkeypatch) -> None:
+    """Else leaves that the job's rows can have are refused, and trees of fewer leaves send too few bytes."""
+    monkeypatch.setattr(vertical_trees, "REHEARSED_ROWS", (100, 150))
+    clinics.write_job(ALIGNED, training=f"{SMALL}min_samples_leaf = 120\n")
+    align(clinics)
+    assert cost_of_trees_job(clinics.load_inputs()).row_count == 300
 
 
 def test_the_table_says_what_a_run_does_besides(clinics) -> None:
