@@ -132,6 +132,13 @@ def test_an_epoch_and_an_iteration_of_trees_are_points_of_the_training(state) ->
         assert (point.phase, point.number, point.loss) == ("training", 3, 0.5)
 
 
+def test_an_iteration_across_rows_is_a_point_of_the_phase_that_the_bar_counts() -> None:
+    event = {"event": "iteration", "phase": "encrypted", "iteration": 1, "loss": 0.5, "validation": {"rows": 7}}
+    state = play(make_state(protocol="horizontal_trees"), [PhaseBegun("encrypted", 3), EventWritten(event)])
+    assert [one.phase for one in state.rounds] == [state.phase.name]
+    assert state.rounds_sent == 1
+
+
 @pytest.mark.parametrize(
     "event",
     [{}, {"event": "round"}, {"event": "round", "round": "1"}, {"event": "epoch", "epoch": None}, {"event": 3}],

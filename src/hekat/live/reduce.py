@@ -80,7 +80,7 @@ def _take_event(state: LiveState, event: Mapping[str, Any]) -> LiveState:
         case "round":
             return _take_round(state, event, "round", _text(event.get("phase")))
         case "epoch" | "iteration" as step:
-            return _take_round(state, event, step, "training")
+            return _take_round(state, event, step, _text(event.get("phase")) or "training")
         case "lost":
             return _lose(state, _text(event.get("party")), _text(event.get("step")), _text(event.get("reason")))
         case _:

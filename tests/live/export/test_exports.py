@@ -11,7 +11,7 @@ import pytest
 from tests.live.conftest import ledger_line, make_state, play, round_event, started_event
 
 from hekat.errors import InputError
-from hekat.live.export.aggregates import aggregates_of, settings_of
+from hekat.live.export.aggregates import aggregates_of, settings_of, steps_done
 from hekat.live.export.spans import MOST_STEPS, SpanBuilder, nanoseconds
 from hekat.live.facts import EventWritten, LedgerWritten, PartyLost, PhaseBegun, RoleRead, RunEnded
 from hekat.live.state import Machine, RoleWork, RoundPoint, Tells
@@ -56,6 +56,11 @@ def test_aggregates_are_those_of_the_opened_sum_by_name() -> None:
     assert aggregates_of(state, point) == {"loss": 0.5, "held_out_auc": 0.8, "held_out_rmse": 1.5}
     assert aggregates_of(state, RoundPoint("plain", 1, 0.5)) == {}
     assert aggregates_of(make_state(protocol="vertical_linear"), RoundPoint("training", 1, 0.5)) == {}
+    trees = make_state(protocol="horizontal_trees")
+    assert aggregates_of(trees, point) == {"loss": 0.5, "held_out_auc": 0.8, "held_out_rmse": 1.5}
+    # Sums of an iteration tell the losses of the model that came into it.
+    assert (steps_done(state, point), steps_done(trees, point)) == (1, 0)
+    assert aggregates_of(make_state(protocol="vertical_trees"), RoundPoint("training", 1, 0.5)) == {}
     assert settings_of(state) == {"job": "clinics", "protocol": "horizontal", "protection": "lattice"}
 
 
@@ -98,6 +103,19 @@ def test_spans_hold_the_steps_of_each_round() -> None:
     assert step.attributes == {"hekat.role": "hub", "hekat.step": "round-1/upload-4/dealt"}
     assert step.end_ns - step.start_ns == 1_000_000_000
     assert [one.attributes["hekat.step"] for one in builder.rest()] == ["start"]
+
+
+@pytest.mark.parametrize(
+    ("counter", "step"), [("iteration", "tree-2/level-0/upload-7/dealt"), ("epoch", "epoch-2/batch-1/gradient")]
+)
+def test_iterations_of_trees_and_epochs_are_spans_with_their_steps(counter: str, step: str) -> None:
+    builder = SpanBuilder()
+    line = ledger_line("hub", "sent", step, time="2026-01-02T10:00:03+00:00")
+    event = {"event": counter, counter: 2, "loss": 0.5, "time": "2026-01-02T10:00:05.000+00:00"}
+    (span,) = builder.take([LedgerWritten(line), EventWritten(event)])
+    assert (span.name, span.attributes) == ("hekat.round", {"hekat.phase": "training", "hekat.round": 2})
+    assert [one.attributes["hekat.step"] for one in span.inner] == [step]
+    assert builder.rest() == []
 
 
 def test_spans_of_a_round_are_bounded_and_what_is_left_out_is_counted() -> None:

@@ -129,6 +129,24 @@ def test_metrics_of_training_rows_are_called_so(browser, known) -> None:
     assert page.problems == []
 
 
+def test_trees_across_rows_are_told_by_iteration(browser) -> None:
+    event = {**round_event(1), "event": "iteration", "iteration": 5, "loss": 0.25, "validation": {"rows": 114}}
+    state = play(
+        make_state(protocol="horizontal_trees"),
+        [EventWritten(started_event()), PhaseBegun("encrypted", 12), EventWritten({**event, "metrics": {}})],
+    )
+    sink, token = PageSink(state), make_token()
+    with LiveServer(LiveApp(sink.feed, token, sink.metrics), sink.feed, 0) as server:
+        page = open_page(browser, server.port, token)
+        page.wait_for_selector("text=before iteration 5, all together, encrypted")
+        shown = page.inner_text("body")
+    assert "Before the last iteration" in shown
+    assert "114" in shown
+    assert "114.0" not in shown
+    assert "round" not in shown.lower()
+    assert page.problems == []
+
+
 def test_what_others_wrote_is_text_and_never_markup(browser, served) -> None:
     _, port, token = served
     page = open_page(browser, port, token)

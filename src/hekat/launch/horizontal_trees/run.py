@@ -156,7 +156,7 @@ class _Run(RowTreesObserver):
         with self._lock:
             if record.iteration > self._iterations:
                 self._iterations = record.iteration
-                write_iteration(self.events, record)
+                write_iteration(self.events, self.inputs.job, record)
                 self.progress.advance(phase_of(self.inputs.job), describe_iteration(record))
 
     def save(self, state: TreesState) -> str:

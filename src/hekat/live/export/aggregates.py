@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hekat.live.state import LiveState, RoundPoint
 
+HORIZONTAL, ROW_TREES = "horizontal", "horizontal_trees"
 HELD_OUT = ("accuracy", "log_loss", "auc", "rmse", "r2")
 """Metrics on the held-out rows of all parties, which a round's opened sum tells to all."""
 
@@ -17,10 +18,18 @@ def settings_of(state: LiveState) -> dict[str, str]:
 def aggregates_of(state: LiveState, point: RoundPoint) -> dict[str, float]:
     """What all parties learned in that round, by name.
 
-    The mean loss and the metrics on held-out rows come out of the opened sum of a horizontal run. The loss of a
+    The mean loss and the metrics on held-out rows come out of the opened sums of a run on rows. The loss of a
     vertical run is the guest's alone, and metrics on a test set are known where the test set is, so neither is here.
     """
-    if state.run.protocol != "horizontal" or (point.phase in ("alone", "plain") and state.run.protection != "none"):
+    if state.run.protocol not in (HORIZONTAL, ROW_TREES) or (
+        point.phase in ("alone", "plain") and state.run.protection != "none"
+    ):
         return {}
     found = {} if point.loss is None else {"loss": point.loss}
     return found | {f"held_out_{name}": point.validation[name] for name in HELD_OUT if name in point.validation}
+
+
+def steps_done(state: LiveState, point: RoundPoint) -> int:
+    """The rounds that the model has behind it which the point's aggregates are of: an iteration of trees across rows
+    tells the losses of the model before it."""
+    return point.number - 1 if state.run.protocol == ROW_TREES else point.number

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from hekat.errors import HekatError, InputError
-from hekat.live.export.aggregates import aggregates_of, settings_of
+from hekat.live.export.aggregates import aggregates_of, settings_of, steps_done
 from hekat.live.export.spans import nanoseconds
 from hekat.live.facts import EventWritten, Fact
-from hekat.live.state import LiveState, RoundPoint
+from hekat.live.state import LiveState
 
 _MOST_WAITING = 2000
 _END_WITHIN_S = 10.0
@@ -66,7 +66,7 @@ class MlflowLog:
         new = [one for one in state.rounds if nanoseconds(one.time) > self._logged]
         for point in new:
             self._logged = nanoseconds(point.time)
-            self._put("round", (point, aggregates_of(state, point)))
+            self._put("round", (point.time, steps_done(state, point), aggregates_of(state, point)))
         if state.is_over:
             self._put("end", _ENDS[state.status])
 
@@ -110,7 +110,7 @@ class MlflowLog:
         elif what == "end":
             self._client.set_terminated(self._run_id, content)
         else:
-            point: RoundPoint = content[0]
-            at_ms = nanoseconds(point.time) // 1_000_000 or int(1000 * time.time())
-            for name, value in content[1].items():
-                self._client.log_metric(self._run_id, name, value, timestamp=at_ms, step=point.number)
+            told_at, step, aggregates = content
+            at_ms = nanoseconds(told_at) // 1_000_000 or int(1000 * time.time())
+            for name, value in aggregates.items():
+                self._client.log_metric(self._run_id, name, value, timestamp=at_ms, step=step)

@@ -9,9 +9,12 @@ from datetime import UTC, datetime
 
 from hekat.live.facts import EventWritten, Fact, LedgerWritten
 
+_TRAINING = "training"
 MOST_STEPS = 256
 """Of a round, or before one; further steps are left out and counted."""
-_ROUND = re.compile(r"round-(\d+)(?:/|$)")
+_ROUND = re.compile(r"(?:round|epoch|tree)-(\d+)(?:/|$)")
+_COUNTERS = ("round", "epoch", "iteration")
+"""What events call a round: an epoch of a vertical regression, an iteration of trees."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,11 @@ class SpanBuilder:
         steps[key] = (min(first, time_ns), max(last, time_ns))
 
     def _end_round(self, event: Mapping[str, object]) -> Span | None:
-        number, phase, time = event.get("round"), event.get("phase"), event.get("time")
-        if event.get("event") != "round" or not (
-            isinstance(number, int) and isinstance(phase, str) and isinstance(time, str)
-        ):
+        counter = event.get("event")
+        if counter not in _COUNTERS:
+            return None
+        number, phase, time = event.get(counter), event.get("phase", _TRAINING), event.get("time")
+        if not (isinstance(number, int) and isinstance(phase, str) and isinstance(time, str)):
             return None
         end = nanoseconds(time)
         sends = phase not in ("plain", "alone")

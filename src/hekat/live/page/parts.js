@@ -10,27 +10,32 @@ const PRESENCE = {awaited: "not heard of yet", present: "present", lost: "lost",
 const PLAYED = {"in turn": "all roles in one process of this machine", "at once": "each role in a process of its own on this machine",
   alone: "one role on this machine"};
 const WORK = {keys: "making keys", train: "training", validate: "validation", encode: "encoding", deal: "dealing secrets", encrypt: "encrypting",
-  send: "sealing, sending", open: "opening, checking", aggregate: "adding updates", decrypt: "decrypting", decode: "decoding", check: "checking sums"};
+  send: "sealing, sending", open: "opening, checking", aggregate: "adding updates", decrypt: "decrypting", decode: "decoding", check: "checking sums", bin: "binning"};
+// What a protocol counts, where that is no round.
+const COUNTERS = {vertical_linear: "epoch", vertical_trees: "iteration", horizontal_trees: "iteration"};
 const SERIES = 6;
 // Below so many values what a round sends beside the update is more than the update.
 const SMALL_MODEL = 20000;
 
+const counterOf = (state) => COUNTERS[state.run.protocol] ?? "round";
+// Sums of an iteration across rows tell the losses of the model before it.
+const momentOf = (state, point) => `${state.run.protocol === "horizontal_trees" ? "before " : ""}${counterOf(state)} ${point.number}`;
 const parties = (state) => state.participants.filter((one) => !one.is_central).length;
 
 export function progressPart(state) {
   const {phase, step} = state;
   const last = [...state.rounds].reverse().find((one) => one.loss !== null);
   const figures = [
-    ["round", phase ? `${formatCount(phase.done)} of ${formatCount(phase.total)}` : "not begun", phase ? PHASES[phase.name] ?? phase.name : ""],
+    [counterOf(state), phase ? `${formatCount(phase.done)} of ${formatCount(phase.total)}` : "not begun", phase ? PHASES[phase.name] ?? phase.name : ""],
     ["step", step ? step.group : "none yet", step ? [step.part, `${step.role}, ${formatTime(step.time)}`].filter(Boolean).join("; ") : ""],
-    ["loss", last ? formatMetric("loss", last.loss) : "none yet", last ? `round ${last.number}, ${PHASES[last.phase] ?? last.phase}` : ""],
-    ["last round took", secondsOfLast(state), ""],
+    ["loss", last ? formatMetric("loss", last.loss) : "none yet", last ? `${momentOf(state, last)}, ${PHASES[last.phase] ?? last.phase}` : ""],
+    [`last ${counterOf(state)} took`, secondsOfLast(state), ""],
   ];
   const cells = figures.map(([name, value, more]) => element("div", {}, element("dt", {}, name),
     element("dd", {}, value, ...(more ? [element("small", {}, more)] : []))));
   const works = state.works.filter((work) => work.done < work.total).map((work) =>
     element("p", {class: "note"}, `${work.name}: ${formatCount(work.done)} of ${formatCount(work.total)}`));
-  const bar = phase ? element("progress", {max: phase.total || 1, value: phase.done, "aria-label": "rounds done"}) : null;
+  const bar = phase ? element("progress", {max: phase.total || 1, value: phase.done, "aria-label": `${counterOf(state)}s done`}) : null;
   return section("How far the run is", bar, element("dl", {class: "figures"}, ...cells), ...works);
 }
 
@@ -56,10 +61,10 @@ export function resultsPart(state) {
   const tested = state.run.tests_trained_on ? "rows that were trained on: says nothing of new ones" : "common test set";
   const rows = newest.flatMap((one) => [
     ...Object.entries(one.metrics).map(([name, value]) => [PHASES[one.phase] ?? one.phase, `${nameMetric(name)}, ${tested}`, formatMetric(name, value)]),
-    ...Object.entries(one.validation).map(([name, value]) => [PHASES[one.phase] ?? one.phase, `${nameMetric(name)}, held-out rows of all`, formatMetric(name, value)]),
+    ...Object.entries(one.validation).map(([name, value]) => [PHASES[one.phase] ?? one.phase, `${nameMetric(name)}, held-out rows of all`, name === "rows" ? formatCount(value) : formatMetric(name, value)]),
   ]);
-  return section("Loss and metrics", lines.length ? curves("Training loss", "round", lines, (value) => formatNumber(value)) : null,
-    rows.length ? table("After the last round", ["model", "metric", "value"], rows, {textColumns: 2}) : null);
+  return section("Loss and metrics", lines.length ? curves("Training loss", counterOf(state), lines, (value) => formatNumber(value)) : null,
+    rows.length ? table(state.run.protocol === "horizontal_trees" ? "Before the last iteration" : `After the last ${counterOf(state)}`, ["model", "metric", "value"], rows, {textColumns: 2}) : null);
 }
 
 export function timePart(state) {

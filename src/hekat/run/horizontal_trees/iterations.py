@@ -12,9 +12,10 @@ def phase_of(job: RowTreesJob) -> str:
     return "plain" if job.settings.protection == "none" else "encrypted"
 
 
-def write_iteration(events: EventLog, record: IterationRecord) -> None:
+def write_iteration(events: EventLog, job: RowTreesJob, record: IterationRecord) -> None:
     """Write the iteration into the log; `loss` is of the model before it. Raises StateError."""
-    events.write("iteration", iteration=record.iteration, loss=record.loss, validation=record.held_out)
+    phase, validation = phase_of(job), record.held_out
+    events.write("iteration", phase=phase, iteration=record.iteration, loss=record.loss, validation=validation)
 
 
 def describe_iteration(record: IterationRecord) -> str:

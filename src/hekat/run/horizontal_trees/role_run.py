@@ -99,7 +99,7 @@ class FolderObserver(RowTreesObserver):
         self.saved = ""
 
     def note_iteration(self, record: IterationRecord, state: TreesState) -> None:
-        write_iteration(self._folder.events, record)
+        write_iteration(self._folder.events, self._inputs.job, record)
         self._progress.advance(phase_of(self._inputs.job), describe_iteration(record))
 
     def save(self, state: TreesState) -> str:
