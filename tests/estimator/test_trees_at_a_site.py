@@ -87,6 +87,7 @@ def test_a_site_goes_on_with_its_own_part() -> None:
     together = VerticalGradientBoostingClassifier(**PARAMETERS).fit(tables)
     assert estimators["clinic"].losses_ == pytest.approx(together.losses_[1:])
     assert estimators["laboratory"].n_iter_ == 3
+    assert {name: set(one.predicted_rows_) for name, one in estimators.items()} == {name: {name} for name in tables}
 
 
 def test_a_site_that_names_no_guest_or_has_no_labels_is_refused() -> None:

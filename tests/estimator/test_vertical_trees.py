@@ -80,7 +80,16 @@ def test_a_warm_start_goes_on_with_the_trees_that_there_are() -> None:
     )
     model.fit(X, y).set_params(max_iter=4).fit(X, y)
     assert model.n_iter_ == 4
+    # Its rows were predicted with the earlier parts; a fit that begins anew predicts none.
+    assert (model.predicted_rows_, whole.predicted_rows_) == ({"clinic": 200, "laboratory": 200}, {})
     np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X))
+    assert set(model.predicted_rows_.values()) == {400}
+    model.set_params(max_iter=5, max_predictions=599)
+    with pytest.raises(PolicyError, match="max_predictions"):
+        model.fit(X, y)
+    model.set_params(max_predictions=600, max_bins=4)
+    with pytest.raises(InputError, match="finer bins"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize(

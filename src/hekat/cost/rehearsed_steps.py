@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hekat.data.number_text import count_of
 from hekat.protocol.role_session import RoleSession
 
 
@@ -72,7 +73,7 @@ class ColumnsCost:
 
     def say_steps(self) -> str:
         """How many steps there are, for a reader."""
-        return f"{self.steps:,} {self.word}s at most"
+        return f"{count_of(self.steps, self.word)} at most"
 
     def say_apart(self) -> str:
         """What a run does besides, for a reader."""

@@ -51,7 +51,8 @@ class VerticalCost(ColumnsCost):
 
     def say_steps(self) -> str:
         """How many batches and epochs there are, for a reader."""
-        return f"{self.batch_count} batches, {super().say_steps()}"
+        batches = "1 batch" if self.batch_count == 1 else f"{self.batch_count} batches"
+        return f"{batches}, {super().say_steps()}"
 
     def say_apart(self) -> str:
         """What a run does besides, for a reader."""

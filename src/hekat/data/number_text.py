@@ -55,3 +55,8 @@ def shortest_whole(text: str) -> str:
 def text_of(value: float) -> str:
     """A number as the text that a class or category is called by; 1.0 is "1"."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number of things: 1 iteration, 1,000 iterations."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
+from hekat.data.number_text import count_of
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
@@ -15,6 +16,7 @@ from hekat.job.trees.sections import task_of
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.job.vertical_trees.job_file import TreesJob
+from hekat.model.trees import TreeTraining
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.secure_sum.masked.opening.committee import (
@@ -109,16 +111,17 @@ def _may_sum_gram(settings: HorizontalSettings) -> bool:
     return settings.training.searches_line and settings.is_linear
 
 
+def _of_trees(task: str, training: TreeTraining) -> str:
+    iterations = count_of(training.max_iter, "iteration")
+    return f"trees ({task}), up to {iterations} of depth {training.max_depth}, {training.max_bins} bins"
+
+
 def _of_row_trees(job: RowTreesJob) -> Iterator[Term]:
     settings, training = job.settings, job.settings.training
     yield "parties", ", ".join(settings.parties)
     yield "aggregator", settings.aggregator
     yield from _of_sums(settings.sums)
-    yield (
-        "trains",
-        f"trees ({task_of(settings.classes)}), up to {training.max_iter:,} iterations of depth {training.max_depth}, "
-        f"{training.max_bins} bins",
-    )
+    yield "trains", _of_trees(task_of(settings.classes), training)
     yield "rows of a party", f"up to {settings.weight_max}"
     yield (
         "opened sums",
@@ -231,11 +234,7 @@ def _of_trees_job(job: TreesJob) -> Iterator[Term]:
     settings, training = job.settings, job.settings.training
     yield from _of_guest_and_hosts(settings.guest, settings.hosts)
     yield "protection", _protection_with_key(settings.protection, settings.key_bits)
-    yield (
-        "trains",
-        f"trees ({settings.task}), up to {training.max_iter:,} iterations of depth {training.max_depth}, "
-        f"{training.max_bins} bins",
-    )
+    yield "trains", _of_trees(settings.task, training)
     yield (
         "least rows of a node's sum",
         f"{training.min_samples_leaf:,}, however sums of a column in a tree are added and subtracted",

@@ -92,6 +92,9 @@ def test_trees_of_another_model_are_refused(clinics) -> None:
     listed = "categories = ['low', 'middle', 'high', 'none']"
     clinics.job.write_text(clinics.job.read_text().replace("categories = 'found'", listed))
     refused(clinics, first, InputError, r"other categories at clinic.*got 4 categories.*under \[columns\.texture\]")
+    write(clinics, 4)
+    clinics.job.write_text(clinics.job.read_text().replace("max_bins = 8", "max_bins = 4"))
+    refused(clinics, first, InputError, r"finer bins at clinic.*a column of 8; training goes on in the bins")
     write(clinics, 4, "[columns.m3]\nignore = true\n")
     refused(clinics, first, InputError, "other columns at laboratory.*cure: begin anew, or start from a model")
 
@@ -113,4 +116,6 @@ def test_a_dry_run_says_what_it_would_start_from_and_how_many_iterations_are_lef
     told = json.loads(capsys.readouterr().out)
     assert (told["started_from"], told["estimate"]["iterations"]) == (first.name, 2)
     assert main(["run", str(clinics.job), "--dry-run", "--start-from", str(first)]) == 0
-    assert f"go on with the 1 iterations of run {first.name}" in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"go on with 1 iteration of run {first.name}, in its bins" in said
+    assert "2 iterations at most" in said

@@ -18,6 +18,7 @@ from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
 from hekat.cost.trees_protections import cost_under_other
 from hekat.cost.vertical_trees import cost_of_trees_job
+from hekat.data.number_text import count_of
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.vertical_trees.run import run_trees_job
@@ -117,8 +118,8 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
     begins = (
         ""
         if start is None
-        else f"Training would go on with the {start.iterations:,} iterations of run {start.run_id}, whose parts would "
-        "predict all its rows first. "
+        else f"Training would go on with {count_of(start.iterations, 'iteration')} of run {start.run_id}, in its bins, "
+        "and its parts would predict all rows first. "
     )
     note = (
         f"Protection '{settings.protection}', rows matched by '{job.intersection_kind}'. Bits: what all rows hold of "

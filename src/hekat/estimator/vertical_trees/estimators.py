@@ -51,16 +51,18 @@ _DONE = "tree"
 
 @dataclass(frozen=True)
 class _TrainingRole:
-    """One party's side of a training; returns its part of the model."""
+    """One party's side of a training; returns its part of the model. `count` as a _PredictionRole has it, for the rows
+    that an earlier part predicts first."""
 
     settings: VerticalTreesSettings
     table: Table
     intersection: IntersectionSettings | None
     start_from: TreesPart | None
     on_tree: Callable[[TreeRecord], None]
+    count: Callable[[int], None]
 
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> TreesPart:
-        run = TreesRun(stopwatch, on_tree=self.on_tree, start_from=self.start_from)
+        run = TreesRun(stopwatch, on_tree=self.on_tree, start_from=self.start_from, count_predictions=self.count)
         matching = Matching(self.intersection, stopwatch)
         return match_and_train(channel, self.table, self.settings, matching, lambda matched: run).part
 
@@ -115,7 +117,7 @@ class VerticalGradientBoosting(TreesParameters, ABC):
         tables[guest] = replace(tables[guest], labels=labels)
         settings = self._settings(tuple(tables), names)
         intersection = self._intersection(tables)
-        earlier: Mapping[str, TreesPart] = getattr(self, "parts_", {}) if self.warm_start else {}
+        earlier, predicted = self._earlier()
         losses: list[TreeRecord] = []
         most = settings.training.max_iter
         line = ProgressLine("growing trees on all columns", most, shown=self.progress)
@@ -126,13 +128,18 @@ class VerticalGradientBoosting(TreesParameters, ABC):
 
         roles = {
             name: _TrainingRole(
-                settings, table, intersection, earlier.get(name), note if name == guest else lambda record: None
+                settings,
+                table,
+                intersection,
+                earlier.get(name),
+                note if name == guest else lambda record: None,
+                partial(self._count_predictions, predicted, name),
             )
             for name, table in tables.items()
         }
         with line:
             played = play_roles(roles, PROTOCOL, settings, self.timeout_s)
-        self._keep(played.results, losses)
+        self._keep(played.results, losses, predicted)
         if classes is not None:
             self.classes_ = classes
         self.n_features_in_: int = sum(len(part.columns) for part in self.parts_.values())
@@ -173,15 +180,17 @@ class VerticalGradientBoosting(TreesParameters, ABC):
         own = self._for_trees(_own_table(table, party, self.id))
         refuse_id_like({party: own})
         records: list[TreeRecord] = []
+        earlier, predicted = self._earlier()
         role = _TrainingRole(
             settings,
             own,
             self._intersection_of(settings.parties, [own]),
-            getattr(self, "parts_", {}).get(party) if self.warm_start else None,
+            earlier.get(party),
             records.append,
+            partial(self._count_predictions, predicted, party),
         )
         part = role(channel, Stopwatch())
-        self._keep({party: part}, records)
+        self._keep({party: part}, records, predicted)
         if classes is not None:
             self.classes_ = np.asarray(classes)
         self.n_features_in_ = len(part.columns)
@@ -211,7 +220,14 @@ class VerticalGradientBoosting(TreesParameters, ABC):
         role = _PredictionRole(settings, part, own, self._intersection_of(settings.parties, [own]), count)
         return role(channel, Stopwatch())
 
-    def _keep(self, parts: Mapping[str, TreesPart], records: Sequence[TreeRecord]) -> None:
+    def _earlier(self) -> tuple[Mapping[str, TreesPart], dict[str, int]]:
+        """(the parts that training goes on with, the rows that they have predicted by party); both empty where it
+        begins anew."""
+        if not self.warm_start or not hasattr(self, "parts_"):
+            return {}, {}
+        return self.parts_, dict(self.predicted_rows_)
+
+    def _keep(self, parts: Mapping[str, TreesPart], records: Sequence[TreeRecord], predicted: dict[str, int]) -> None:
         """Keep what a training left here; `records` of a host have no losses."""
         self.parts_: dict[str, TreesPart] = dict(parts)
         self.losses_: list[float] = [one.loss for one in records if one.loss is not None]
@@ -219,7 +235,7 @@ class VerticalGradientBoosting(TreesParameters, ABC):
             one.validation_loss for one in records if one.validation_loss is not None
         ]
         self.n_iter_: int = next(iter(parts.values())).iterations
-        self.predicted_rows_: dict[str, int] = {}
+        self.predicted_rows_: dict[str, int] = predicted
 
     @property
     def feature_importances_(self) -> dict[str, FloatArray]:
@@ -301,7 +317,8 @@ class VerticalGradientBoostingClassifier(ClassifierMixin, VerticalGradientBoosti
         seconds_: How long `fit` took.
         seconds_by_part_: The same by role and by part of the work.
         prediction_ledgers_: What each party learned in the last prediction, by party.
-        predicted_rows_: How many rows each party's part has predicted, by party; `fit` begins anew.
+        predicted_rows_: How many rows each party's part has predicted, by party; `fit` begins anew, but for a warm
+            start, whose rows the earlier parts predict.
 
     Examples:
         >>> import numpy as np
@@ -398,7 +415,8 @@ class VerticalGradientBoostingRegressor(RegressorMixin, VerticalGradientBoosting
         seconds_: How long `fit` took.
         seconds_by_part_: The same by role and by part of the work.
         prediction_ledgers_: What each party learned in the last prediction, by party.
-        predicted_rows_: How many rows each party's part has predicted, by party; `fit` begins anew.
+        predicted_rows_: How many rows each party's part has predicted, by party; `fit` begins anew, but for a warm
+            start, whose rows the earlier parts predict.
 
     Examples:
         >>> import numpy as np

@@ -49,7 +49,8 @@ class TreesParameters(ColumnsEstimator):
         validation_fraction: The part of the rows that is held out for that.
         n_iter_no_change: Iterations without a gain on these rows that end training.
         tol: The least fall of their loss that counts as a gain.
-        warm_start: Whether `fit` goes on from the trees of the last `fit`, which count to `max_iter`.
+        warm_start: Whether `fit` goes on from the trees of the last `fit`, in its bins. Its trees count to `max_iter`,
+            and the rows of the new `fit` as predicted.
         random_state: The seed of samples and of rounding; public. None: 1.
         hide_partition: Whether hosts do not see which rows a node has; they cannot hold sums to a least number of rows
             then.

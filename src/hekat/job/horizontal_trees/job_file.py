@@ -20,6 +20,12 @@ from hekat.protocol.role_names import check_role_name
 from hekat.toml_text import toml_key
 
 PROTOCOL: Final = "horizontal_trees"
+_PLAIN = 'run the same job with protection.kind = "none" beside it, on rows that are public: it grows the same trees'
+_CURES_OF_SECTIONS: Final = {
+    "compare": f"leave it out; to see what encryption takes, {_PLAIN}",
+    "checks": f"leave it out: sums of trees are of integers, and exact; to see that, {_PLAIN}",
+    "codec": "leave it out: sums of trees are of integers, of training.gradient_bits",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +52,7 @@ def load_row_trees_job(path: Path) -> RowTreesJob:
     """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
     head = read_head_of(path, PROTOCOL)
     top = head.rest
+    _refuse_other_sections(top)
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
     settings = _read_settings(top)
@@ -66,6 +73,18 @@ def load_row_trees_job(path: Path) -> RowTreesJob:
         columns=columns,
         party_keys=party_keys,
     )
+
+
+def _refuse_other_sections(top: Section) -> None:
+    """Raise JobError for sections of protocol "horizontal" that trees have no use for, with what there is instead."""
+    for name, cure in _CURES_OF_SECTIONS.items():
+        if name in top.remaining():
+            raise JobError(
+                f"[{name}] has no use for trees across rows",
+                expected=f"a job of protocol {PROTOCOL!r} without [{name}]",
+                got=f"[{name}]",
+                cure=cure,
+            )
 
 
 def _read_settings(top: Section) -> HorizontalTreesSettings:

@@ -32,7 +32,7 @@ def row_trees_checks(site: Site, job: RowTreesJob, here: Collection[str] | None 
     return [
         *on_job(site, PROTOCOL, job.digest),
         on_model(policy, MODEL),
-        on_rounds(policy, settings.training.max_iter, "training.max_iter", "iterations"),
+        on_rounds(policy, settings.training.max_iter, "training.max_iter", "iteration"),
         PolicyCheck(
             "policy.max_validation_bins",
             f"{bins} bins" if bins else APPLIES_NOT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from hekat.data.number_text import count_of
 from hekat.errors import JobError, PolicyError
 from hekat.job.policy.job_limits import check_is_listed, check_model, check_protocol, check_rounds, say_names
 from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
@@ -115,12 +116,12 @@ def on_model(policy: SitePolicy, model: str) -> PolicyCheck:
 
 
 def on_rounds(policy: SitePolicy, count: int, key: str, what: str) -> PolicyCheck:
-    """The line of rounds; `key` of the job says how many there are, and `what` they are called."""
+    """The line of rounds; `key` of the job says how many there are, and `what` one of them is called."""
     return PolicyCheck(
         "policy.max_rounds",
-        f"{count:,} {what}",
+        count_of(count, what),
         "no limit" if policy.max_rounds is None else str(policy.max_rounds),
-        lambda: check_rounds(policy, count, f"lower {key} in the job", what),
+        lambda: check_rounds(policy, count, f"lower {key} in the job", f"{what}s"),
     )
 
 

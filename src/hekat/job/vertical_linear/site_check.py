@@ -55,7 +55,7 @@ def _on_protocol(site: Site, job: VerticalJob) -> list[PolicyCheck]:
     return [
         *on_job(site, PROTOCOL, job.digest),
         on_model(policy, settings.task),
-        on_rounds(policy, settings.training.epochs, "training.epochs", "epochs"),
+        on_rounds(policy, settings.training.epochs, "training.epochs", "epoch"),
         PolicyCheck(
             "policy.max_value_bits",
             f"{bits} bits" if is_opened else APPLIES_NOT,

@@ -20,7 +20,7 @@ from hekat.job.vertical.columns_job import (
 )
 from hekat.protocol.role_names import check_role_name
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
-from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
+from hekat.protocol.vertical_trees.settings import PROTECTIONS, VerticalTreesSettings
 
 PROTOCOL: Final = "vertical_trees"
 
@@ -37,6 +37,13 @@ def load_trees_job(path: Path) -> TreesJob:
     """The job at `path`, checked whole. Raises JobError or InputError with the key and the cure."""
     head = read_head_of(path, PROTOCOL)
     top = head.rest
+    if "checks" in top.remaining():
+        raise JobError(
+            "[checks] has no use for trees across columns",
+            expected=f"a job of protocol {PROTOCOL!r} without [checks]",
+            got="[checks]",
+            cure="say centralised = true under [compare] instead: the same trees grow on the joined rows, in the clear",
+        )
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
     settings = _read_settings(top)
@@ -91,7 +98,15 @@ def _read_settings(top: Section) -> VerticalTreesSettings:
 
 
 def _check_key_bits_belong(protection: Section, kind: str) -> None:
-    """Raise JobError for a key size where no Paillier key is made."""
+    """Raise JobError for a protection that is none, and for a key size where no Paillier key is made."""
+    if kind not in PROTECTIONS:
+        raise JobError(
+            "protection.kind is no protection",
+            expected=" or ".join(map(repr, PROTECTIONS)),
+            got=repr(kind[:40]),
+            cure="choose 'lattice' or 'paillier': hekat run JOB --dry-run says what both cost, and on which lines "
+            "'paillier' ends sooner",
+        )
     if kind != "paillier" and "key_bits" in protection.remaining():
         raise JobError(
             "protection.key_bits belongs to another protection",

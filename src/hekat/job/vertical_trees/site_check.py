@@ -35,7 +35,7 @@ def trees_checks(site: Site, job: TreesJob, here: Collection[str] | None = None)
     return [
         *on_job(site, PROTOCOL, job.digest),
         on_model(policy, MODEL),
-        on_rounds(policy, settings.training.max_iter, "training.max_iter", "iterations"),
+        on_rounds(policy, settings.training.max_iter, "training.max_iter", "iteration"),
         PolicyCheck(
             "policy.protections",
             settings.protection,

@@ -69,6 +69,14 @@ def check_part(part: TreesPart, columns: tuple[str, ...], settings: VerticalTree
                 got=f"in the earlier part: {got}",
                 cure="begin anew, or start from a model of the same kind",
             )
+    most = max((bins.value_bin_count for bins in part.bins), default=0)
+    if most > settings.training.max_bins:
+        raise InputError(
+            f"a warm start from finer bins at {part.party}",
+            expected=f"columns of at most training.max_bins = {settings.training.max_bins} bins",
+            got=f"in the earlier part: a column of {most}; training goes on in the bins that are there",
+            cure=f"set training.max_bins to what it was, {most} or more, or begin anew",
+        )
     if part.iterations >= settings.training.max_iter:
         raise InputError(
             f"a warm start from as many trees as the training may have at {part.party}",

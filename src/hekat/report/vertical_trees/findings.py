@@ -108,7 +108,9 @@ def training_sentences(summary: Mapping[str, Any]) -> list[str]:
     started_from = summary.get("started_from")
     found = []
     if started_from is not None:
-        found.append(f"Training went on with the trees of run {started_from}, each party with its own part.")
+        found.append(
+            f"Training went on with the trees of run {started_from}, each party with its own part and in its bins."
+        )
     if losses:
         count = f"{format_count(len(iterations))} {pluralise(len(iterations), 'iteration')}"
         found.append(f"In {count} the training loss went from {losses[0]:.6g} to {losses[-1]:.6g}.")

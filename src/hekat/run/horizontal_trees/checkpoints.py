@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hekat.data.number_text import count_of
 from hekat.errors import StateError
 from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.protocol.horizontal_trees.state import TreesState
@@ -80,8 +81,9 @@ def load_unfinished_trees(folder: Path, job: RowTreesJob, *, is_finished: bool) 
     if is_finished and state.measured:
         raise StateError(
             f"the run in {folder} is finished",
-            expected=f"fewer than {job.settings.training.max_iter} iterations, and no early stop",
-            got=f"{state.iterations_done} iterations" + (", then early stopping ended it" if state.finished else ""),
+            expected=f"fewer than {count_of(job.settings.training.max_iter, 'iteration')}, and no early stop",
+            got=count_of(state.iterations_done, "iteration")
+            + (", then early stopping ended it" if state.finished else ""),
             cure="begin a new run, with a larger training.max_iter in the job if you want more trees",
         )
     return state
