@@ -14,8 +14,11 @@ import pytest
 from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart, skip_where_ports_are_taken
 from tests.live.page_reader import Reader, check_told
 
+from hekat.cli.main import main
 from hekat.launch.horizontal.run import run_job
+from hekat.launch.horizontal_trees.run import run_row_trees_job
 from hekat.run.horizontal.load_inputs import load_inputs
+from hekat.run.horizontal_trees.load_inputs import load_row_trees_inputs
 
 __all__ = ["one_engine_at_a_time"]  # a fixture of all tests here
 
@@ -156,6 +159,23 @@ def test_the_server_is_only_the_way_between_sites(tmp_path: Path, job: str, site
     path = EXAMPLES / job
     told = simulate(tmp_path, path, sites, path.parent / "site.toml")
     assert told["outcomes"] == {role: ["finished", "", ""] for role in sites}
+
+
+def test_trees_across_rows_grow_in_the_simulator(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path), "--protocol", "horizontal_trees", "--example"]) == 0
+    job, sites = tmp_path / "job.toml", ["alpha", "beta", "gamma"]
+    text = job.read_text()
+    assert "max_iter = 20 " in text
+    job.write_text(text.replace("max_iter = 20 ", "max_iter = 2 "))
+    told = simulate(tmp_path, job, sites, tmp_path / "site.toml")
+    assert told["outcomes"] == {role: ["finished", "", ""] for role in (*sites, "hub")}
+    whole = run_row_trees_job(load_row_trees_inputs(job), tmp_path / "whole")
+    expected = read_arrays(whole.folder / "model.npz")
+    for site in sites:
+        for one, other in zip(
+            read_arrays(tmp_path / "runs" / site / told["run_id"] / "model.npz"), expected, strict=True
+        ):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_a_site_that_refuses_ends_the_job_for_all(tmp_path: Path) -> None:
