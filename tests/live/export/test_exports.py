@@ -239,6 +239,17 @@ def test_mlflow_is_sent_aggregates_and_nothing_else(tracker, monkeypatch) -> Non
 
 
 @pytest.mark.long
+def test_what_is_refused_before_the_run_leaves_none_that_seems_to_go_on(tracker) -> None:
+    """Long: MLflow's client takes seconds to load."""
+    pytest.importorskip("mlflow", reason="needs hekat[mlflow]")
+    from hekat.live.export.mlflow_log import MlflowLog
+
+    with pytest.raises(InputError), MlflowLog(f"http://127.0.0.1:{tracker.server_port}", make_state()):
+        raise InputError("no such port", expected="another", got="this one", cure="choose another")
+    assert any('"FAILED"' in text for path, text in tracker.sent if path.endswith("runs/update"))
+
+
+@pytest.mark.long
 def test_a_tracking_server_that_is_not_there_is_refused_before_the_run(monkeypatch) -> None:
     pytest.importorskip("mlflow", reason="needs hekat[mlflow]")
     from hekat.live.export.mlflow_log import MlflowLog

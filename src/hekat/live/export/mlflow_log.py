@@ -45,6 +45,7 @@ class MlflowLog:
             ) from error
         self.failure = ""
         self._logged = 0
+        self._is_ended = False
         self._queue: queue.Queue[tuple[str, Any]] = queue.Queue(_MOST_WAITING)
         try:
             # The client's functions for scripts would add the user's name, the script's path and its commit.
@@ -68,6 +69,7 @@ class MlflowLog:
             self._logged = nanoseconds(point.time)
             self._put("round", (point.time, steps_done(state, point), aggregates_of(state, point)))
         if state.is_over:
+            self._is_ended = True
             self._put("end", _ENDS[state.status])
 
     def __enter__(self) -> MlflowLog:
@@ -75,6 +77,9 @@ class MlflowLog:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self._is_ended:
+            # What is refused before the run begins is told to no sink.
+            self._put("end", "FAILED")
         self._put("leave", None)
         self._thread.join(_END_WITHIN_S)
         if self._thread.is_alive():
