@@ -104,7 +104,7 @@ def test_what_cannot_be_is_refused_with_what_was_expected_and_a_cure(load, text:
     assert refusal.value.cure
 
 
-@pytest.mark.parametrize("text", ["rounds = 20\n", '[prediction]\nreceivers = ["north"]\n'])
+@pytest.mark.parametrize("text", ["rounds = 20\n", '[intersection]\nkind = "ecdh"\n'])
 def test_settings_of_other_jobs_are_not_taken_for_misspelt_ones(load, text: str) -> None:
     with pytest.raises(JobError, match="is not a setting") as refusal:
         load(CLASSES + text)
