@@ -13,7 +13,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.local.processes import JobFiles
 from hekat.launch.vertical_trees.predict import predict_trees_jointly
 from hekat.launch.vertical_trees.run import run_trees_in_processes, run_trees_job
-from hekat.report import load_summary
+from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page, terminal_findings, terminal_tables
 from hekat.run.vertical_trees.part_file import TREE_PARTS
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -41,6 +41,17 @@ def test_a_run_equals_plain_trees_on_the_joined_rows(clinics, tmp_path, kind: st
     assert "threshold" in page
     assert len(terminal_tables(summary)) > 4
     assert terminal_findings(summary)
+    if kind == "lattice":
+        assert "each of 20 rows or more" in dict(brief_of(summary).facts)["protected"]
+
+
+def test_a_hidden_partition_is_said_to_open_sums_of_few_rows(clinics, tmp_path) -> None:
+    clinics.write_site("[policy]\nbin_leak_waiver = true\nhide_partition = true\n")
+    clinics.write_job("[protection]\nhide_partition = true\n", training="[training]\nmax_iter = 1\nmax_depth = 2\n")
+    summary = run_trees_job(clinics.load_inputs(), tmp_path / "runs").summary
+    told = dict(brief_of(summary).facts)["protected"]
+    assert "of fewer than 20 rows too. Hosts did not see which rows a node has" in told
+    assert any("clinic opened sums of fewer than 20 rows too" in note for note in summary["notes"])
 
 
 def test_categories_and_gaps_of_the_table_reach_the_trees(clinics, tmp_path) -> None:

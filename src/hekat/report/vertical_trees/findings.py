@@ -170,13 +170,13 @@ def _protected(summary: Mapping[str, Any]) -> str:
     settings = summary["settings"]
     if not is_encrypted(summary):
         return "NOTHING: hosts saw the guest's gradients, which give labels away."
-    seen = (
-        "Hosts did not see which rows a node has."
+    least = format_count(settings["min_samples_leaf"])
+    learned = (
+        f"sums over bins in every node, of fewer than {least} rows too. Hosts did not see which rows a node has."
         if settings["hide_partition"]
-        else "Hosts saw which rows each node has."
+        else f"sums over bins, each of {least} rows or more. Hosts saw which rows each node has."
     )
     return (
         f"The gradients of {settings['guest']}, from all hosts; thresholds of a party, from all others. "
-        f"{settings['guest']} learned sums over bins, each of {format_count(settings['min_samples_leaf'])} rows or "
-        f"more. {seen}"
+        f"{settings['guest']} learned {learned}"
     )

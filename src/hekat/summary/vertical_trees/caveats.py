@@ -41,8 +41,8 @@ def _who_learns_what(job: TreesJob) -> Iterator[str]:
         yield f"the job accepts that {settings.bin_leak_accepted}"
     if settings.hide_partition:
         yield (
-            "hosts did not see which rows a node has, and so could not hold the guest to sums over "
-            f"{least:,} rows or more"
+            f"hosts did not see which rows a node has, and so could not join bins there: {settings.guest} opened sums "
+            f"of fewer than {least:,} rows too"
         )
     else:
         yield (
