@@ -94,6 +94,7 @@ def test_without_classes_it_is_a_regression(load) -> None:
         ('[columns.town]\ncategories = ["a", "b"]\nfill = "most_frequent"\n', "says 'most_frequent'"),
         ('[columns.age]\nmissing = "indicator"\nfill = 1\n', "columns.age.missing"),
         ("sparse = true\n", "dense rows"),
+        ("min_parties = 4\n", "setting min_parties refused"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_was_expected_and_a_cure(load, text: str, what: str) -> None:

@@ -44,6 +44,8 @@ class HorizontalTreesSettings:
                 refuse_setting("classes", "two classes or more, each once", ", ".join(self.classes) or "none")
         if not (self.hold_out == 0 or 0 < self.hold_out <= MAX_HOLD_OUT):
             refuse_setting("validation.hold_out", f"0, or a fraction up to {MAX_HOLD_OUT}", self.hold_out)
+        if not 0 <= self.min_parties <= len(self.parties):
+            refuse_setting("min_parties", f"0 to {len(self.parties)}, the parties of the job", self.min_parties)
         if self.weight_max * self.largest_level > MOST_MAGNITUDE:
             raise InputError(
                 "sums of gradients do not fit",
