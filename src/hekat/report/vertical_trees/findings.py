@@ -170,11 +170,11 @@ def _protected(summary: Mapping[str, Any]) -> str:
     settings = summary["settings"]
     if not is_encrypted(summary):
         return "NOTHING: hosts saw the guest's gradients, which give labels away."
-    least = format_count(settings["min_samples_leaf"])
+    least = settings["min_samples_leaf"]
     learned = (
-        f"sums over bins in every node, of fewer than {least} rows too. Hosts did not see which rows a node has."
+        f"sums over bins in every node, of fewer than {format_count(least)} rows too. Hosts did not see which rows a node has."
         if settings["hide_partition"]
-        else f"sums over bins, each of {least} rows or more. Hosts saw which rows each node has."
+        else f"sums over bins, each of {format_count(least)} rows or more. Hosts saw which rows each node has."
     )
     return (
         f"The gradients of {settings['guest']}, from all hosts; thresholds of a party, from all others. "
