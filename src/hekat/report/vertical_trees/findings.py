@@ -172,7 +172,8 @@ def _protected(summary: Mapping[str, Any]) -> str:
         return "NOTHING: hosts saw the guest's gradients, which give labels away."
     least = settings["min_samples_leaf"]
     learned = (
-        f"sums over bins in every node, of fewer than {format_count(least)} rows too. Hosts did not see which rows a node has."
+        f"sums over bins in every node, of fewer than {format_count(least)} rows too. Hosts did not see which rows a "
+        "node has."
         if settings["hide_partition"]
         else f"sums over bins, each of {format_count(least)} rows or more. Hosts saw which rows each node has."
     )
