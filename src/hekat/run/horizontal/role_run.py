@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext, suppress
-
 from hekat.data.columns.found import Vocabulary
-from hekat.errors import ModelsDifferError, PartyStoppedError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
@@ -26,10 +23,9 @@ from hekat.run.horizontal.training_state_file import (
 )
 from hekat.run.progress import Progress
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
-from hekat.run.rows.different_models import says_models_differ, set_checkpoints_aside
 from hekat.run.rows.kept_rows import keep_rows
+from hekat.run.rows.play_apart import play_apart
 from hekat.run.rows.upload_states import keep_states_in, open_states, roles_without_own_folder
-from hekat.run.timeout_hint import name_timeout_key
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal.finished_run import FinishedRun
 from hekat.summary.horizontal.summary import summarise
@@ -134,25 +130,15 @@ def run_horizontal_role(
                     settle=settle if finds else None,
                 )
             )
-            # What the role raised is to be told, and not that its figures are missing.
-            quiet: AbstractContextManager[None] = suppress(Exception)
-            try:
-                state = played.play(place.channel)
-                quiet = nullcontext()
-            except PartyStoppedError as error:
-                if says_models_differ(error):
-                    left = set_checkpoints_aside(folder.path, saved_rounds_of(job), error)
-                    raise error.with_saved(left) from error.__cause__
-                # What lies here counts, whatever the party that stopped had saved.
-                raise error.with_saved(observer.saved or error.saved) from error.__cause__
-            except ModelsDifferError:
-                set_checkpoints_aside(folder.path, saved_rounds_of(job), None)
-                raise
-            except BaseException as error:
-                raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__
-            finally:
-                with quiet:
-                    folder.write_result(played.result, PROTOCOL)
+            state = play_apart(
+                played,
+                place.channel,
+                folder,
+                protocol=PROTOCOL,
+                timeout_s=job.timeout_s,
+                saved_rounds=saved_rounds_of(job),
+                saved=lambda: observer.saved,
+            )
         inputs = settled.inputs
         if state is not None:
             names = inputs.tables[role].feature_names

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from hekat.channel import Channel
 from hekat.disk_errors import disk_errors_as_state_errors
-from hekat.errors import ModelsDifferError, PartyStoppedError, StateError
+from hekat.errors import StateError
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal_trees.job_file import PROTOCOL
 from hekat.protocol.horizontal_trees.state import TreesState
@@ -27,10 +26,10 @@ from hekat.run.horizontal_trees.trained_trees import save_trained_trees
 from hekat.run.progress import Progress
 from hekat.run.resume_point import ResumePoint, agree_on_point
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
-from hekat.run.rows.different_models import finish_setting_aside, says_models_differ, set_checkpoints_aside
+from hekat.run.rows.different_models import finish_setting_aside
 from hekat.run.rows.kept_rows import keep_rows
+from hekat.run.rows.play_apart import play_apart
 from hekat.run.rows.upload_states import keep_states_in, open_states, roles_without_own_folder
-from hekat.run.timeout_hint import name_timeout_key
 from hekat.summary.horizontal.aggregator_view import view_of_aggregator
 from hekat.summary.horizontal_trees.finished_run import FinishedRowTreesRun
 from hekat.summary.horizontal_trees.summary import summarise_row_trees
@@ -155,40 +154,21 @@ def run_row_trees_role(
                     other_sums_accepted=inputs.accepts_other_sums(role),
                 )
             )
-            trained = _play(played, place, folder, inputs, observer)
+            trained = play_apart(
+                played,
+                place.channel,
+                folder,
+                protocol=PROTOCOL,
+                timeout_s=job.timeout_s,
+                saved_rounds=saved_iterations_of(job),
+                saved=lambda: observer.saved,
+            )
         if trained is not None:
             save_trained_trees(folder.path / MODEL_FILE, job, trained, inputs.tables[role].feature_names)
         summary = _summarise(inputs, folder, played, role, None if point is None else done)
         folder.write_summary(summary)
         folder.events.write("finished", iterations=0 if trained is None else trained.iterations_done)
         return summary
-
-
-def _play(
-    played: RowTreesRole, place: Place, folder: RoleFolder, inputs: RowTreesInputs, observer: FolderObserver
-) -> TreesState | None:
-    """The state at the end; result.json is written however the role ends."""
-    job = inputs.job
-    # What the role raised is to be told, and not that its figures are missing.
-    quiet: AbstractContextManager[None] = suppress(Exception)
-    try:
-        state = played.play(place.channel)
-        quiet = nullcontext()
-    except PartyStoppedError as error:
-        if says_models_differ(error):
-            left = set_checkpoints_aside(folder.path, saved_iterations_of(job), error)
-            raise error.with_saved(left) from error.__cause__
-        # What lies here counts, whatever the party that stopped had saved.
-        raise error.with_saved(observer.saved or error.saved) from error.__cause__
-    except ModelsDifferError:
-        set_checkpoints_aside(folder.path, saved_iterations_of(job), None)
-        raise
-    except BaseException as error:
-        raise (name_timeout_key(error, job.timeout_s) or error) from error.__cause__
-    finally:
-        with quiet:
-            folder.write_result(played.result, PROTOCOL)
-    return state
 
 
 def _summarise(
