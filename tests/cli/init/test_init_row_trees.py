@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,17 @@ def test_the_texts_of_one_table_are_listed_and_those_of_others_are_asked_for(tab
     assert init(tmp_path / "whole", "--from", tables[0], "--split", "--label", "sick") == 0
     assert "to complete" not in capsys.readouterr().out
     assert load_row_trees_job(tmp_path / "whole" / "job.toml").columns.find("town").other is False
+
+
+def test_few_whole_numbers_are_classes_and_can_be_made_amounts(tmp_path, capsys) -> None:
+    rows = "\n".join(f"{number % 13},{number % 4}" for number in range(40))
+    (tmp_path / "visits.csv").write_text(f"age,visits\n{rows}\n")
+    assert init(tmp_path / "made", "--from", str(tmp_path / "visits.csv"), "--label", "visits") == 0
+    assert "where they are amounts, leave classes out of job.toml" in capsys.readouterr().out
+    job = tmp_path / "made" / "job.toml"
+    assert load_row_trees_job(job).settings.classes == ("0", "1", "2", "3")
+    job.write_text(re.sub(r"^classes = .*$", "", job.read_text(), flags=re.MULTILINE))
+    assert load_row_trees_job(job).settings.classes is None
 
 
 def test_a_label_of_numbers_makes_a_regression(tmp_path) -> None:

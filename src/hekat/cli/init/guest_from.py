@@ -57,7 +57,7 @@ class Suggestion:
         """What was found, for a reader; `fills` as `say_columns` takes it."""
         if self.plan.label is not None:
             yield f"guest       {self.parties[0]}: its table has the label"
-            yield say_label(self.plan.label)
+            yield from say_label(self.plan.label, names_model=fills)
         for name, party in zip(self.parties, self.plan.parties, strict=False):
             yield f"read        {name}: {describe_table(party.table)}"
             yield f"ids         {', '.join(party.ids)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
+from hekat.data.number_text import read_number
 from hekat.data.profile.table_profile import TableProfile
 from hekat.data.sources.csv_file import say_unnamed
 from hekat.first_few import first_few
@@ -22,7 +23,7 @@ def say_plan(
     columns whose categories come from these tables alone, though other parties have more; `fills`: gaps are filled."""
     for table in plan.tables:
         yield f"read        {describe_table(table)}"
-    yield say_label(plan.label)
+    yield from say_label(plan.label, names_model=fills)
     yield from say_columns(plan.columns, fills=fills)
     if listed:
         yield f"to complete categories of {some_of(listed)}: job.toml lists what this table has; add what the others"
@@ -38,10 +39,12 @@ def say_plan(
         yield f"to mend     {problem}: hekat run refuses the table as it is"
 
 
-def say_label(label: LabelPlan) -> str:
-    """Which column is predicted, and whether nobody said so."""
+def say_label(label: LabelPlan, *, names_model: bool = True) -> Iterator[str]:
+    """Which column is predicted, and whether nobody said so; `names_model`: --model linear makes numbers of classes."""
     guessed = "; a guess: --label COLUMN names another" if label.is_guess else ""
-    return f"label       {label.name}: {', '.join(label.classes) or 'numbers, so a regression'}{guessed}"
+    yield f"label       {label.name}: {', '.join(label.classes) or 'numbers, so a regression'}{guessed}"
+    if not names_model and label.classes and all(read_number(one) is not None for one in label.classes):
+        yield "            taken for classes; where they are amounts, leave classes out of job.toml: a regression"
 
 
 def describe_table(table: TableProfile) -> str:
