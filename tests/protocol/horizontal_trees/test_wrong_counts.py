@@ -65,6 +65,13 @@ def test_where_the_job_allows_it_the_others_go_on_from_the_next_tree() -> None:
     assert sorted(states) == ["a", "b", "c"]
     assert [loss.party for loss in run.lost] == ["d"]
     assert [record.party_count for record in run.records] == [4, 3]
+    ledger = run.sessions["a"].ledger
+    assert ledger is not None
+    noted = [line for line in ledger.data.decode().splitlines() if "gradients, " in line]
+    assert {("tree-1/" in line, "of all parties" in line, "of 3 of 4 parties" in line) for line in noted} == {
+        (True, True, False),
+        (False, False, True),
+    }
     assert states["a"].trees[0][0].count[0] == 220
     assert states["a"].trees[1][0].count[0] == 180
 

@@ -69,6 +69,7 @@ class SummedHistograms:
         columns: BoolArray,
         *,
         iteration: int,
+        party_total: int,
         weight_max: int,
         digest_key: bytes,
         stopwatch: Stopwatch,
@@ -86,8 +87,8 @@ class SummedHistograms:
         self._stopwatch, self._sum_leaf_rows, self._note = stopwatch, sum_leaf_rows, note
         self._level_size = 1 << (training.gradient_bits - 1)
         self._depth = 0
-        self.party_count = 0
-        """How many parties' rows the last sum held."""
+        self._party_total, self.party_count = party_total, 0
+        """Of the run, and how many parties' rows the last sum held."""
         self._untold: tuple[str, bytes] | None = None
         # By node whose histogram is known: rows of all parties in each bin, (used columns, B).
         self._counts: dict[NodeId, IntArray] = {}
@@ -118,11 +119,17 @@ class SummedHistograms:
             sums[2][chosen] = summed["hessians"] + self._level_size * summed["rows"]
         self._check(step, sums, most)
         summed_parts, bins = ", ".join(sorted(parts)), int(chosen.sum())
-        self._note(step, f"{summed_parts} of all parties in {bins} bins (nodes: {len(nodes)})")
+        self._note(step, f"{summed_parts} of {self.whose} in {bins} bins (nodes: {len(nodes)})")
         self._remember(asked, sums[0])
         self._untold = step, digest_arrays(self._digest_key, step.encode(), [sums])
         self._depth += 1
         return self._as_bin_sums(sums)
+
+    @property
+    def whose(self) -> str:
+        """Whose rows the last sum held, in words."""
+        is_all = self.party_count == self._party_total
+        return "all parties" if is_all else f"{self.party_count} of {self._party_total} parties"
 
     def split_nodes(self, splits: Sequence[Split]) -> Sequence[BoolArray | None]:
         """Move this party's rows to the children; the bins of each split that go left, over the column's own bins."""

@@ -256,7 +256,9 @@ class _Trainer:
         def sum_leaf_rows(step: str, leaves: Sequence[NodeId], rows_of: Sequence[IntArray]) -> FloatArray:
             counters = leaf_counters(leaves, rows_of, derivatives, largest, settings.weight_max)
             counters += self._losses()
-            told = f"gradients, rows of all parties in {len(leaves)} leaves; the losses of the model before{self._too}"
+            told = (
+                f"gradients, rows of {source.whose} in {len(leaves)} leaves; the losses of the model before{self._too}"
+            )
             if self._objective.has_constant_hessian:
                 counters += reach_counters(derivatives[0], state.reach, LATER_BOUNDS)
                 told += f"; {_told_of_reach(LATER_BOUNDS)}"
@@ -272,6 +274,7 @@ class _Trainer:
             settings.training,
             self._columns(iteration),
             iteration=iteration,
+            party_total=len(settings.parties),
             weight_max=settings.weight_max,
             digest_key=run.digest_key,
             stopwatch=run.stopwatch,
