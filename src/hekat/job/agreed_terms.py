@@ -235,14 +235,14 @@ def _of_trees_job(job: TreesJob) -> Iterator[Term]:
     yield from _of_guest_and_hosts(settings.guest, settings.hosts)
     yield "protection", _protection_with_key(settings.protection, settings.key_bits)
     yield "trains", _of_trees(settings.task, training)
-    yield (
-        "least rows of a node's sum",
-        f"{training.min_samples_leaf:,}, however sums of a column in a tree are added and subtracted",
-    )
-    yield (
-        "rows of a node",
-        "hidden from hosts, which cannot hold the guest to that" if settings.hide_partition else "seen by every host",
-    )
+    if settings.hide_partition:
+        least = f"{training.min_samples_leaf:,} at the root; 1 below it, where hosts cannot join bins"
+        seen = "hidden from hosts"
+    else:
+        least = f"{training.min_samples_leaf:,}, however sums of a column in a tree are added and subtracted"
+        seen = "seen by every host"
+    yield "least rows of a node's sum", least
+    yield "rows of a node", seen
     if settings.label_party_first_trees:
         yield "first iterations", f"{settings.label_party_first_trees:,} by columns of {settings.guest} alone"
     waived = settings.bin_leak_accepted

@@ -113,8 +113,10 @@ def test_a_site_is_told_what_it_agrees_to(load) -> None:
     terms = dict(terms_of(load(f"{CLASSES}[protection]\nhide_partition = true\nlabel_party_first_trees = 3\n")))
     assert terms["protocol"].startswith("vertical_trees")
     assert terms["rows of a node"].startswith("hidden from hosts")
+    assert terms["least rows of a node's sum"].startswith("20 at the root; 1 below it")
     assert terms["first iterations"].startswith("3 by columns of bank alone")
     assert terms["bin-leak rule"] == "holds"
     waived = dict(terms_of(load(f'{CLASSES}[bin_leak]\naccepted = "the guest may learn bins of hosts"\n')))
     assert waived["bin-leak rule"] == "WAIVED: the guest may learn bins of hosts"
     assert waived["rows of a node"] == "seen by every host"
+    assert waived["least rows of a node's sum"].startswith("20, however sums of a column")

@@ -35,7 +35,7 @@ class TreesParameters(ColumnsEstimator):
         max_depth: Splits from root to leaf, at most.
         max_leaf_nodes: Leaves of a tree, at most; None: no limit.
         min_samples_leaf: Rows of a leaf at least; sums of a host's column in one tree, however added and subtracted,
-            are of so many rows or more.
+            are of so many rows or more, unless `hide_partition`.
         l2_regularization: Added to a leaf's sum of second derivatives.
         min_gain: What a split has to gain more than.
         min_child_weight: A leaf's sum of second derivatives, at least.
@@ -53,7 +53,7 @@ class TreesParameters(ColumnsEstimator):
             and the rows of the new `fit` as predicted.
         random_state: The seed of samples and of rounding; public. None: 1.
         hide_partition: Whether hosts do not see which rows a node has; they cannot hold sums to a least number of rows
-            then.
+            then, and the guest opens sums of few rows.
         label_party_first_trees: So many first iterations use columns of the guest alone.
         bin_leak_accepted: The words that waive the limit on what sums tell the guest of hosts' bins: "the guest may
             learn bins of hosts". Most trainings need it.
