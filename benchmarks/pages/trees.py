@@ -20,6 +20,7 @@ _FIGURES: Mapping[str, Callable[[float], str]] = {
     "times_clear": lambda value: f"{value:.2f} times the same in the clear",
     "seconds": lambda value: f"{value:.1f} s",
 }
+_UNITS = {"tree_s": "s", "mb": "MB", "peak_gib": "GiB", "times_clear": "times", "seconds": "s"}
 
 
 def render_trees(contents: Mapping[str, Content | None], place: Callable[[Content], str]) -> list[str]:
@@ -45,7 +46,7 @@ def _aims(rows: list[Content]) -> list[str]:
         for name, most in row["to_reach"].items():
             met = "yes" if row["met"][name] else "**missed**"
             known = row["known_elsewhere"].get(name, "")
-            lines.append(_line(_name(row), _FIGURES[name](row[name]), f"{most:g}", met, known))
+            lines.append(_line(_name(row), _FIGURES[name](row[name]), f"at most {most:g} {_UNITS[name]}", met, known))
     return [*lines, ""]
 
 

@@ -47,6 +47,7 @@ def plot_parts(content: Mapping[str, Any], path: Path) -> None:
     axes.tick_params(axis="x", labelsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+    axes.set_title("Where the seconds of one boosted tree go, by part (behind the bars: the whole tree)", fontsize=9)
     figure.legend(loc="lower center", ncols=len(COLOURS), frameon=False, fontsize=8)
     figure.tight_layout(rect=(0, 0.09, 1, 1))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -60,7 +60,13 @@ def test_a_run_with_parts_of_a_model_suggests_to_predict(suggested, tmp_path) ->
     parsed(commands["audit"])
 
 
-def test_a_run_without_parts_does_not(suggested) -> None:
+def test_a_run_with_a_whole_model_suggests_to_predict_a_table(suggested, tmp_path) -> None:
+    options = parsed(suggested("model.npz", "ledger")["predict"])
+    assert (options.model, options.data) == (tmp_path / "my runs" / "1", Path("NEW.csv"))
+    assert options.out == Path("PREDICTIONS.csv")
+
+
+def test_a_run_without_a_model_does_not(suggested) -> None:
     assert list(suggested("ledger")) == ["all tables", "audit"]
 
 

@@ -26,6 +26,7 @@ from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.report import brief_of, terminal_findings, terminal_tables, write_report
 from hekat.report.training_course import has_diverged as training_diverged
 from hekat.report.write import REPORT_FILE
+from hekat.run.horizontal.trained_model import MODEL_FILE
 from hekat.run.predictions import holds_parts
 from hekat.summary.summary_format import SUMMARY_FILE
 
@@ -114,6 +115,8 @@ def _next_commands(folder: Path) -> dict[str, str]:
     if holds_parts(folder):
         # No option says how rows are matched, by ids or by their order: the parts know.
         commands["predict"] = f"hekat predict {run} --site SITE.toml --source NAME --out SCORES.csv"
+    elif (folder / MODEL_FILE).exists():  # the same model at every party, of all columns
+        commands["predict"] = f"hekat predict {run} --data NEW.csv --out PREDICTIONS.csv"
     return {name: as_called(command) for name, command in commands.items()}
 
 
