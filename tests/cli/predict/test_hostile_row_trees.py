@@ -72,8 +72,8 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "descriptions as text": (say(column_specs="x"), "columns are not described as a table"),
     "no format": (say(format=None), "another format"),
     "a format of the future": (say(format=2), "another format"),
-    "another kind of model": (say(model="logistic"), "does not say how to predict"),
-    "a model without a name": (say(model=["trees"]), "does not say how to predict"),
+    "another kind of model": (say(model="logistic"), "trees under the name of another model"),
+    "a model without a name": (say(model=["trees"]), "trees under the name of another model"),
     "no start": (change("start_scores", lambda scores: scores[:0]), "no start that scores can have"),
     "a start of NaN": (put("start_scores", [np.nan]), "no start that scores can have"),
     "a start beyond reason": (put("start_scores", [1e300]), "no start that scores can have"),
@@ -104,7 +104,8 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "columns as floats": (change("node_column", lambda one: one.astype(np.float64)), "of another kind"),
     "a tree without nodes": (change("tree_starts", lambda one: np.insert(one, 0, 0)), "nodes of other columns"),
     "trees that go back": (change("tree_starts", at(1, 1 << 20)), "tree_starts of other entries"),
-    "no trees": (drop("tree_starts"), "tree_starts that are missing"),
+    # Its trees gone, nothing tells it from a model of rounds, which has standardised columns.
+    "no trees": (drop("tree_starts"), "does not say how to predict"),
 }
 
 

@@ -96,6 +96,8 @@ def read_trained_trees(arrays: Mapping[str, Any], metadata: Mapping[str, Any], w
 
 def _read(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> TrainedTrees:
     columns, classes = metadata["columns"], metadata["classes"]
+    if metadata.get("model") != MODEL:
+        raise ValueError("trees under the name of another model")
     check_names("columns", columns)
     if classes is not None:
         check_names("classes", classes)
