@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -42,11 +41,11 @@ def pair(engine: Engine) -> KeyPair:
 
 
 @pytest.fixture(scope="session")
-def toy() -> Iterator[BinSumParameters]:
-    """A set that protects nothing, of the smallest degree: only a test may make it."""
+def toy() -> BinSumParameters:
+    """A set that protects nothing, of the smallest degree: only a test may make it, and while it is made alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(parameters_module.MAX_MODULUS_BITS, TOY_DEGREE, BINS.modulus.bit_length())
-        yield BinSumParameters("toy", Ring(TOY_DEGREE, BINS.ring.primes))
+        return BinSumParameters("toy", Ring(TOY_DEGREE, BINS.ring.primes))
 
 
 @dataclass(frozen=True)
