@@ -15,14 +15,10 @@ from hekat.data.columns.encode import encode_again
 from hekat.data.columns.findings import load_together
 from hekat.data.columns.found import Vocabulary, join_offers, with_vocabulary
 from hekat.data.columns.moments import largest_magnitudes
-from hekat.engine.select import get_engine
-from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, JobError
 from hekat.job.horizontal.job_file import Job, load_job
-from hekat.job.load_any_job import check_role
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
-from hekat.job.policy.checks_of_job import enforce_policy
-from hekat.job.site_file import Site, find_source, load_site
+from hekat.job.site_file import Site
 from hekat.model import MODEL_NAMES, Model
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
@@ -33,17 +29,15 @@ from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training.validation import check_rows_to_split, hold_out
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.horizontal.trained_model import check_can_export
-from hekat.run.load_keys import load_party_keys
 from hekat.run.rows.inputs import RowsInputs
+from hekat.run.rows.load_site_tables import load_keys, load_site_tables
 from hekat.run.rows.tables import (
     TEST_NAME,
     arrange_tables,
     check_test_table,
     find_test_source,
-    load_leader_key,
     load_rows,
 )
-from hekat.scheme.paillier.randomiser import check_table_memory
 
 MAX_PARAMETERS = 2**31
 # The largest power of two that the encrypted histogram of a column's exponents tells.
@@ -122,41 +116,23 @@ def load_inputs(
     the file, key, party or column, what was expected and the cure.
     """
     job = load_job(job_path)
-    if role is not None:
-        check_role(job, role)
-    site = load_site(site_path or job_path.parent / "site.toml")
     settings = job.settings
-    here = settings.everyone if role is None else (role,)
-    parties = [party for party in settings.parties if party in here]
-    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
-    loads = {party: partial(load_rows, site, find_source(site, party, job.data), job, party) for party in parties}
-    test_source = find_test_source(site, job, is_needed=role is None) if parties else None
-    if test_source is not None and not settings.found:
-        loads[TEST_NAME] = partial(load_rows, site, test_source, job, TEST_NAME, for_training=False)
-    # All that the job has to say of columns is told at once.
-    loaded = load_together(loads)
+    found = load_site_tables(job, job_path, site_path, role, is_rehearsal=is_rehearsal, with_test=not settings.found)
     inputs = HorizontalInputs(
         job=job,
-        site=site,
-        tables={party: loaded[party] for party in parties},
-        test_table=loaded.get(TEST_NAME),
+        site=found.site,
+        tables=found.tables,
+        test_table=found.test_table,
         key_pair=None,
-        roles=here,
+        roles=found.roles,
         open_job=job if settings.found else None,
-        open_tables={party: loaded[party] for party in parties} if settings.found else {},
+        open_tables=found.tables if settings.found else {},
     )
-    offers = [table.open_categories.offers for table in loaded.values() if table.open_categories is not None]
+    offers = [table.open_categories.offers for table in found.tables.values() if table.open_categories is not None]
     inputs = inputs.settle(join_offers(offers)) if settings.found and role is None else _checked(inputs)
     build_optimiser(settings.training)
-    with declare_tenancy(site.machine.single_tenant):
-        engine = get_engine()
-        if settings.protection == "paillier":
-            check_table_memory(settings.key_bits, engine)
-    return replace(
-        inputs,
-        key_pair=load_leader_key(site, job, here, ask_passphrase),
-        party_keys=load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here}),
-    )
+    key_pair, party_keys = load_keys(job, found.site, found.roles, ask_passphrase)
+    return replace(inputs, key_pair=key_pair, party_keys=party_keys)
 
 
 def _checked(inputs: HorizontalInputs) -> HorizontalInputs:

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hekat.data import Table
-from hekat.data.columns.findings import load_together
-from hekat.engine.select import get_engine
-from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError
 from hekat.job.horizontal_trees.job_file import RowTreesJob, load_row_trees_job
-from hekat.job.load_any_job import check_role
-from hekat.job.policy.checks_of_job import enforce_policy
-from hekat.job.site_file import find_source, load_site
 from hekat.model.trees import check_row_count as check_can_divide
 from hekat.protocol.horizontal_trees.party import check_row_count
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.horizontal_trees.sums_ahead import plan_sums
 from hekat.protocol.horizontal_trees.training import check_rows, split_rows
 from hekat.protocol.secure_sum.sum_plan import SumPlan
-from hekat.run.load_keys import load_party_keys
 from hekat.run.rows.inputs import RowsInputs
-from hekat.run.rows.tables import (
-    TEST_NAME,
-    arrange_tables,
-    check_test_table,
-    find_test_source,
-    load_leader_key,
-    load_rows,
-)
-from hekat.scheme.paillier.randomiser import check_table_memory
+from hekat.run.rows.load_site_tables import load_keys, load_site_tables
+from hekat.run.rows.tables import arrange_tables, check_test_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,41 +51,28 @@ def load_row_trees_inputs(
     the file, key, party or column, what was expected and the cure.
     """
     job = load_row_trees_job(job_path)
-    if role is not None:
-        check_role(job, role)
-    site = load_site(site_path or job_path.parent / "site.toml")
+    found = load_site_tables(job, job_path, site_path, role, is_rehearsal=is_rehearsal)
     settings = job.settings
-    here = settings.everyone if role is None else (role,)
-    parties = [party for party in settings.parties if party in here]
-    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
-    loads = {party: partial(load_rows, site, find_source(site, party, job.data), job, party) for party in parties}
-    test_source = find_test_source(site, job, is_needed=role is None) if parties else None
-    if test_source is not None:
-        loads[TEST_NAME] = partial(load_rows, site, test_source, job, TEST_NAME, for_training=False)
-    # All that the job has to say of columns is told at once.
-    loaded = load_together(loads)
-    tables = arrange_tables({party: loaded[party] for party in parties}, are_all=len(here) == len(settings.everyone))
+    are_all = len(found.roles) == len(settings.everyone)
+    tables = arrange_tables(found.tables, are_all=are_all)
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         check_rows(table, settings)
-    if len(here) == len(settings.everyone):
+    if are_all:
         _check_some_value(tables)
         parts = [split_rows(table, settings)[0] for table in tables.values()]
         _check_every_class(parts, settings)
         check_can_divide(sum(map(len, parts)), settings.training)
-    test_table = check_test_table(loaded[TEST_NAME], tables) if TEST_NAME in loaded else None
-    with declare_tenancy(site.machine.single_tenant):
-        engine = get_engine()
-        if settings.protection == "paillier":
-            check_table_memory(settings.key_bits, engine)
+    test_table = None if found.test_table is None else check_test_table(found.test_table, tables)
+    key_pair, party_keys = load_keys(job, found.site, found.roles, ask_passphrase)
     return RowTreesInputs(
         job=job,
-        site=site,
+        site=found.site,
         tables=tables,
         test_table=test_table,
-        key_pair=load_leader_key(site, job, here, ask_passphrase),
-        party_keys=load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here}),
-        roles=here,
+        key_pair=key_pair,
+        party_keys=party_keys,
+        roles=found.roles,
     )
 
 
