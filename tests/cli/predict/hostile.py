@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 RED = "\x1b[31mno"
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
@@ -36,3 +38,14 @@ def at(place: Any, value: Any) -> Callable[[np.ndarray], np.ndarray]:
         return values
 
     return make
+
+
+CUT_OR_CHANGED = pytest.mark.parametrize("length", [0, 1, 100, -1])
+"""The bytes that are left of a file for `cut_or_change`."""
+
+
+def cut_or_change(path: Path, length: int) -> None:
+    """Leave the first `length` bytes of the file; of -1 all, with the one in the middle changed."""
+    whole = path.read_bytes()
+    other = bytes(byte ^ (place == len(whole) // 2) for place, byte in enumerate(whole))
+    path.write_bytes(other if length < 0 else whole[:length])

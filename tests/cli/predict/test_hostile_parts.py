@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.predict.hostile import RED, Change, change, put, say
+from tests.cli.predict.hostile import CUT_OR_CHANGED, RED, Change, change, cut_or_change, put, say
 
 from hekat.cli.main import main
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -160,12 +160,9 @@ def test_a_hostile_part_is_refused_in_words(name: str, party: str, folder: Path,
     assert not (folder / "run" / "predictions").exists()
 
 
-@pytest.mark.parametrize("length", [0, 1, 100, -1])
+@CUT_OR_CHANGED
 def test_a_part_that_was_cut_or_changed_is_refused(length: int, folder: Path, capsys) -> None:
-    path = folder / "run" / "parts" / "insurer.npz"
-    whole = path.read_bytes()
-    other = bytes(byte ^ (place == len(whole) // 2) for place, byte in enumerate(whole))
-    path.write_bytes(other if length < 0 else whole[:length])
+    cut_or_change(folder / "run" / "parts" / "insurer.npz", length)
     assert predict() == 2
     assert "damaged or was not written by Hekat" in capsys.readouterr().err
     assert not (folder / "answers.csv").exists()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.predict.hostile import RED, Change, at, change, drop, put, say
+from tests.cli.predict.hostile import CUT_OR_CHANGED, RED, Change, at, change, cut_or_change, drop, put, say
 
 from hekat.cli.main import main
 from hekat.data.columns.specs import MOST_CATEGORIES
@@ -168,12 +168,9 @@ def test_a_hostile_model_is_refused_in_words(name: str, folder: Path, capsys: py
     assert sorted(path.name for path in folder.iterdir()) == ["new.csv", "run"]
 
 
-@pytest.mark.parametrize("length", [0, 1, 100, -1])
+@CUT_OR_CHANGED
 def test_a_model_that_was_cut_or_changed_is_refused(length: int, folder: Path, capsys) -> None:
-    path = folder / "run" / "model.npz"
-    whole = path.read_bytes()
-    other = bytes(byte ^ (place == len(whole) // 2) for place, byte in enumerate(whole))
-    path.write_bytes(other if length < 0 else whole[:length])
+    cut_or_change(folder / "run" / "model.npz", length)
     assert predict() == 2
     assert "damaged or was not written by Hekat" in capsys.readouterr().err
     assert not (folder / "answers.csv").exists()
