@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
 
 from hekat.errors import InputError
 from hekat.model.parameters import FloatArray, Labels
@@ -114,6 +113,8 @@ class BinaryLogLoss:
         return scores
 
     def gradients(self, scores: FloatArray, y: Labels) -> tuple[FloatArray, FloatArray]:
+        from scipy.special import expit
+
         probabilities = expit(scores)
         return probabilities - y, probabilities * (1 - probabilities)
 
@@ -122,6 +123,8 @@ class BinaryLogLoss:
         return losses
 
     def predict(self, scores: FloatArray) -> FloatArray:
+        from scipy.special import expit
+
         positive = expit(scores[0])
         return np.stack([1 - positive, positive], axis=1)
 
@@ -152,15 +155,21 @@ class SoftmaxLogLoss:
         return np.log(np.maximum(label_sums / row_count, _LEAST_PROBABILITY))
 
     def gradients(self, scores: FloatArray, y: Labels) -> tuple[FloatArray, FloatArray]:
+        from scipy.special import softmax
+
         probabilities = softmax(scores, axis=0)
         first = probabilities - (np.arange(self.class_count)[:, None] == y)
         return first, probabilities * (1 - probabilities) * (self.class_count / (self.class_count - 1))
 
     def row_losses(self, scores: FloatArray, y: Labels) -> FloatArray:
+        from scipy.special import logsumexp
+
         losses: FloatArray = logsumexp(scores, axis=0) - scores[y, np.arange(scores.shape[1])]
         return losses
 
     def predict(self, scores: FloatArray) -> FloatArray:
+        from scipy.special import softmax
+
         return np.ascontiguousarray(softmax(scores, axis=0).T)
 
 
