@@ -296,6 +296,10 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
         "launch/vertical_linear/test_vertical_score_bits.py::"
         "test_a_later_prediction_that_asks_for_more_is_refused_and_counts_nothing",
     ),
+    "max_sum_memory_mib": (
+        "protocol/vertical_trees/test_host_memory.py::test_a_guest_that_chooses_narrow_windows_is_refused_before_sums",
+        "launch/vertical_trees/test_trees_runs.py::test_sums_beyond_the_memory_of_a_site_end_the_run_by_name",
+    ),
     "committee_members": (
         "job/policy/test_refusals_ledger.py::test_a_member_that_was_drawn_and_is_not_listed_is_in_the_ledger",
         "cli/run/test_drawn_members.py::"

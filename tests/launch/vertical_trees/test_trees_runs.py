@@ -144,6 +144,15 @@ def test_more_bins_than_the_guest_has_room_for_are_refused_before_it_begins(clin
     assert clinics.load_inputs().job.settings.max_level_sums == 408  # 6 columns of 17 bins in 4 nodes
 
 
+def test_sums_beyond_the_memory_of_a_site_end_the_run_by_name(clinics, tmp_path) -> None:
+    clinics.write_job("[protection]\nkind = 'lattice'\n", training="[training]\nmax_iter = 1\nmax_depth = 2\n")
+    clinics.write_site("[policy]\nbin_leak_waiver = true\nmax_sum_memory_mib = 1\n")
+    with pytest.raises(PartyStoppedError) as stopped:
+        run_trees_job(clinics.load_inputs(), tmp_path / "runs")
+    assert "laboratory" in str(stopped.value)
+    assert "policy.max_sum_memory_mib" in str(stopped.value)
+
+
 @pytest.mark.parametrize(
     ("party", "array", "change"),
     [

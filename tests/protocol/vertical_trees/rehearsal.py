@@ -18,6 +18,7 @@ from hekat.ledger import RecordedChannel
 from hekat.model.trees import PlainRun, TreeTraining, bin_table, make_objective, train_plain
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
+from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_run import TreeRecord, TreesRun, TreeState
 from hekat.protocol.vertical_trees.roles import run_role
@@ -103,6 +104,7 @@ class Rehearsal:
     start_from: Mapping[str, TreesPart] = field(default_factory=dict)
     stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     tamper: Callable[[str, str, str, Any], Any] = lambda sender, to, step, message: message
+    max_sum_memory_mib: int = SUM_MEMORY_MIB
     before_save: Callable[[str, TreeState], None] = lambda party, state: None
     records: dict[str, list[TreeRecord]] = field(default_factory=dict)
     saved: dict[str, list[TreeState]] = field(default_factory=dict)
@@ -125,6 +127,7 @@ class Rehearsal:
             save=partial(self._save, name),
             resume_from=self.resume_from.get(name),
             start_from=self.start_from.get(name),
+            max_sum_memory_mib=self.max_sum_memory_mib,
         )
         return self.stand_ins.get(name, run_role)(channel, self.tables[name], self.settings, run)
 

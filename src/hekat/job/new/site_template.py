@@ -202,6 +202,9 @@ def policy_lines(*, waives_bin_leak: bool = False) -> list[str]:
         default("min_category_rows", policy.min_category_rows, "rows of a text that others are shown as a category"),
         default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),
         default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
+        default(
+            "max_sum_memory_mib", policy.max_sum_memory_mib, "memory for sums that guests of jobs of trees ask for"
+        ),
         example("committee_members", ["hekat-party-ed25519:..."], "with whom a committee is formed; names: no keys"),
         default("min_committee_members", policy.min_committee_members, "of a committee under lattice, up to 7"),
         default("min_parties", policy.min_parties, "fewest updates in a sum that is opened"),

@@ -128,6 +128,9 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     ),
     "max_predictions": lambda policy: "rows that may be scored in all with this site's part of a vertical model",
     "max_score_bits": lambda policy: "such a score is told to 2 to the power of minus that, at the finest",
+    "max_sum_memory_mib": lambda policy: (
+        "the guest of a job of trees (vertical_trees) may have this site keep so much memory for sums"
+    ),
     "committee_members": _listed(
         "only these may be members of a committee", "anybody in a job may be a member", "committee_members"
     ),

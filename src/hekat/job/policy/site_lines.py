@@ -16,6 +16,7 @@ from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
+from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB
 
 MOST_VALUE_BITS = 40
 """The most bits of a value that any protocol takes: fixed_point.value_bits of a vertical job."""
@@ -41,7 +42,8 @@ class SitePolicy:
     `max_validation_bins` the counters of held-out rows' scores. `min_category_rows` is the fewest rows of this site's
     table by which a text is shown to all parties, where these find categories together.
     `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model, and their scores
-    are told to 2^-max_score_bits at the finest.
+    are told to 2^-max_score_bits at the finest. `max_sum_memory_mib` is the memory that the guest of a job of trees
+    may have this site keep for sums.
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
     have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
     committee and updates in a sum that the site takes part in.
@@ -69,6 +71,7 @@ class SitePolicy:
     min_category_rows: int = LEAST_ROWS_OF_FOUND
     max_predictions: int = MAX_PREDICTIONS
     max_score_bits: int = SCORE_BITS
+    max_sum_memory_mib: int = SUM_MEMORY_MIB
     committee_members: tuple[str, ...] | None = None
     min_committee_members: int = 2
     min_parties: int = 2
@@ -85,6 +88,7 @@ _RANGES: Mapping[str, tuple[int, int | None, str]] = {
     "min_category_rows": (1, MOST_MIN_ROWS, "number of rows"),
     "max_predictions": (0, None, "number of rows"),
     "max_score_bits": (LEAST_SCORE_BITS, MOST_SCORE_BITS, "number of bits of a score"),
+    "max_sum_memory_mib": (1, None, "amount of memory in MiB"),
     "min_committee_members": (0, None, "number of members"),
     "min_parties": (0, None, "number of parties"),
 }
@@ -114,6 +118,7 @@ def read_policy(section: Section) -> SitePolicy:
         min_category_rows=section.take("min_category_rows", int, default.min_category_rows),
         max_predictions=section.take("max_predictions", int, default.max_predictions),
         max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
+        max_sum_memory_mib=section.take("max_sum_memory_mib", int, default.max_sum_memory_mib),
         committee_members=_read_committee_members(section),
         min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
         min_parties=section.take("min_parties", int, default.min_parties),

@@ -96,6 +96,7 @@ def run_trees_job(
                         count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder, part).add(rows),
                         columns=inputs.columns[name],
                         key_pair=inputs.key_pair if name == job.settings.guest else None,
+                        max_sum_memory_mib=inputs.site.policy.max_sum_memory_mib,
                     )
                     for name, session in sessions.items()
                 }

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.scheme.paillier import KeyPair
 
@@ -46,6 +47,7 @@ class TreesRun:
     `save` is called with the party's own state at the end of every iteration; `resume_from` is such a state of an
     earlier run. `start_from` is the party's part of an earlier model, which training goes on with (warm start).
     `key_pair` is a ready key for the guest of a training under Paillier, which makes one itself without it.
+    `max_sum_memory_mib` bounds what a guest's messages make a host keep room for (`host_side/sum_memory.py`).
     """
 
     stopwatch: Stopwatch
@@ -54,6 +56,7 @@ class TreesRun:
     resume_from: TreeState | None = None
     start_from: TreesPart | None = None
     key_pair: KeyPair | None = field(default=None, repr=False)
+    max_sum_memory_mib: int = SUM_MEMORY_MIB
     count_predictions: Callable[[int], None] = lambda row_count: None
     """Called with the number of rows to predict before anything of them leaves; raises PolicyError to refuse them."""
 

@@ -13,6 +13,7 @@ from hekat.data import ColumnSpecs, Table
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical.matching import MatchedTable
+from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_roles import match_and_predict, match_and_train
 from hekat.protocol.vertical_trees.party_run import TreeRecord, TreesRun, TreeState
@@ -43,6 +44,7 @@ class TreesContext(ColumnsContext):
     """What a role of a training of trees receives; `columns` describe its own columns.
 
     `key_pair` is a guest's own Paillier key; without one it makes a key where the protection needs it.
+    `max_sum_memory_mib` bounds what a guest makes a host keep room for, by the policy of the host's site.
     """
 
     job: TreesJob
@@ -50,6 +52,7 @@ class TreesContext(ColumnsContext):
     columns: ColumnSpecs = field(default_factory=ColumnSpecs)
     key_pair: KeyPair | None = field(default=None, repr=False)
     start: OwnTrees | None = None
+    max_sum_memory_mib: int = SUM_MEMORY_MIB
 
     @property
     def begins_from(self) -> str | None:
@@ -126,6 +129,7 @@ class TreesRole(ColumnsRole[TreesPart]):
             resume_from=None if earlier is None else earlier.state.restore(),
             start_from=before,
             key_pair=context.key_pair,
+            max_sum_memory_mib=context.max_sum_memory_mib,
         )
         # The scores that training goes on from are a prediction of its rows with the earlier part.
         return run if before is None else replace(run, count_predictions=partial(context.count_predictions, before))

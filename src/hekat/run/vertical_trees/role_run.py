@@ -39,6 +39,7 @@ def run_trees_role(inputs: TreesInputs, place: Place, stopped: StoppedPart | Non
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
                 columns=inputs.columns[role],
                 key_pair=inputs.key_pair if role == job.settings.guest else None,
+                max_sum_memory_mib=inputs.site.policy.max_sum_memory_mib,
             )
         )
         play_in_folder(played, place, folder, observer, job.timeout_s, PROTOCOL)

@@ -8,6 +8,7 @@ from hekat.scheme.bin_sums.opening import open_answers
 from hekat.scheme.bin_sums.parameters import BINS, RESIDUE_BYTES, SETS, BinSumParameters
 from hekat.scheme.bin_sums.rows import EncryptedRows, encrypt_rows
 from hekat.scheme.bin_sums.sums import BinSummer, BinSums
+from hekat.scheme.bin_sums.working_memory import working_bytes
 
 __all__ = [
     "BINS",
@@ -27,4 +28,5 @@ __all__ = [
     "encrypt_rows",
     "generate_keys",
     "open_answers",
+    "working_bytes",
 ]

@@ -71,6 +71,13 @@ class GuestSide(Protocol):
 class HostSide(Protocol):
     """A host's half: it adds up gradients that it cannot read."""
 
+    def working_bytes(self, exchange: Exchange, bin_counts: IntArray, sender: str) -> int:
+        """About how much memory the sums of a level and their answers take at most, before any of it is taken.
+
+        Raises ProtocolError, which names `sender`, for an exchange that cannot be laid out.
+        """
+        ...
+
     def begin_level(self, exchange: Exchange, key: bytes, bin_counts: IntArray, sender: str) -> None:
         """Begin the sums of a level: node s has `bin_counts[s]` bins. `key` is what the guest's `begin_level` returned.
 

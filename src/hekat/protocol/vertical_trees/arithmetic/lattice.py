@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hekat.errors import BoundError, InputError, ProtocolError
+from hekat.errors import BoundError, HekatError, InputError, ProtocolError
 from hekat.protocol.vertical_trees.arithmetic.interface import Digits, Exchange, IntArray
 from hekat.scheme.bin_sums import (
     BINS,
@@ -14,6 +14,7 @@ from hekat.scheme.bin_sums import (
     encrypt_rows,
     generate_keys,
     open_answers,
+    working_bytes,
 )
 from hekat.wire import from_bytes, to_bytes
 from hekat.wire.bin_sums import read_answers, read_rows, write_answers, write_rows
@@ -66,6 +67,12 @@ class LatticeHost:
     def __init__(self) -> None:
         self._key: PublicKey | None = None
 
+    def working_bytes(self, exchange: Exchange, bin_counts: IntArray, sender: str) -> int:
+        try:
+            return working_bytes(layout_of(exchange), exchange.starts, bin_counts)
+        except (InputError, BoundError) as error:
+            raise _no_layout(error, sender) from None
+
     def cuts(self, exchange: Exchange) -> list[tuple[int, int]]:
         return cut_rows(exchange, layout_of(exchange))
 
@@ -78,9 +85,7 @@ class LatticeHost:
             self._layout = layout_of(exchange)
             self._summer = BinSummer(self._key, self._layout, exchange.starts, bin_counts)
         except (InputError, BoundError) as error:
-            raise ProtocolError(
-                f"{sender} asks for sums that cannot be laid out", expected=error.expected, got=error.got
-            ) from None
+            raise _no_layout(error, sender) from None
 
     def answer(self, block: bytes, digits: Digits, sender: str) -> bytes:
         assert self._key is not None
@@ -98,6 +103,10 @@ class LatticeHost:
 def layout_of(exchange: Exchange) -> SumLayout:
     """How the sums of a level lie in rings. Raises InputError for an impossible window, BoundError without room."""
     return SumLayout(BINS, exchange.window, exchange.most_rows, exchange.ranges)
+
+
+def _no_layout(error: HekatError, sender: str) -> ProtocolError:
+    return ProtocolError(f"{sender} asks for sums that cannot be laid out", expected=error.expected, got=error.got)
 
 
 def cut_rows(exchange: Exchange, layout: SumLayout) -> list[tuple[int, int]]:

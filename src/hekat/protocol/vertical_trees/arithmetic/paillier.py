@@ -31,6 +31,10 @@ from hekat.wire import from_bytes, to_bytes
 
 # Small enough that encryption, the line and the sums of several hosts work at the same time.
 ROWS_AT_ONCE = 1 << 13
+# The ciphertexts of a sum at work: of a block's columns so far, of the block, of all blocks, and as they are packed.
+SUM_COPIES = 4
+# The ciphertexts of a row: as they came, in blocks, and put together.
+ROW_COPIES = 2
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,13 @@ class PaillierHost(_Side):
         super().__init__(component_count, is_hidden)
         self._key_bits, self._ledger = key_bits, ledger
         self._public: PublicKey | None = None
+
+    def working_bytes(self, exchange: Exchange, bin_counts: IntArray, sender: str) -> int:
+        """Ciphertexts of all rows, and of sums: as many for each node as the one of most bins has."""
+        units = len(exchange.ranges) // self._component_count
+        sums = bin_counts.size * int(bin_counts.max(initial=0)) * SUM_COPIES
+        rows = exchange.rows.size * ROW_COPIES if self._is_encrypted(exchange) else 0
+        return (sums + rows) * units * self._key_bits // 4
 
     def begin_level(self, exchange: Exchange, key: bytes, bin_counts: IntArray, sender: str) -> None:
         """Begin a level. Raises KeyRefusedError for a key without proof or of another size, ProtocolError for a second

@@ -38,6 +38,10 @@ class PlainGuest:
 class PlainHost:
     """A host's half without a key."""
 
+    def working_bytes(self, exchange: Exchange, bin_counts: IntArray, sender: str) -> int:
+        """Sums so far, sums of a block beside them, and what is sent."""
+        return 3 * int(bin_counts.sum()) * len(exchange.ranges) * np.dtype(np.int64).itemsize
+
     def cuts(self, exchange: Exchange) -> list[tuple[int, int]]:
         return _cuts(exchange)
 

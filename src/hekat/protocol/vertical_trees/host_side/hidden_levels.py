@@ -17,6 +17,7 @@ from hekat.protocol.vertical_trees.arithmetic.interface import IntArray
 from hekat.protocol.vertical_trees.host_side.block_answers import BlockAnswers
 from hekat.protocol.vertical_trees.host_side.host_part import HostPart
 from hekat.protocol.vertical_trees.messages import HiddenLevelMessage, HiddenSplitsMessage, SplitSidesMessage
+from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.side_bits import pack_sides
 from hekat.protocol.vertical_trees.steps import CHOSEN, SIDES, level_step, part_step
 from hekat.protocol.vertical_trees.sums_plan import NODES_AT_ONCE, make_exchange, tree_ranges
@@ -46,13 +47,20 @@ def play_hidden_levels(answers: BlockAnswers, part: HostPart, root: RootBins, st
     for level in range(settings.training.max_depth + 1):
         if level and not _answer_level(answers, root, level_step(step, level), level):
             return
-        _take_splits(answers, part, root, level_step(step, level), settings.target_count << level)
+        _take_splits(answers, part, root, level_step(step, level), _most_splits(settings, root, level))
+
+
+def _most_splits(settings: VerticalTreesSettings, root: RootBins, level: int) -> int:
+    """The most splits of a level: a split node has enough rows for both children, and no row is in two nodes."""
+    of_tree = min(1 << level, max(1, root.rows.size // (2 * settings.training.min_samples_leaf)))
+    return of_tree * settings.target_count
 
 
 def _answer_level(answers: BlockAnswers, root: RootBins, at: str, level: int) -> bool:
     """Answer for all nodes of a level; False once the trees have grown."""
     settings, guest = answers.settings, answers.settings.guest
-    most = 0 if level == settings.training.max_depth else settings.target_count << (level - 1)
+    # One child of each node that the last level split.
+    most = 0 if level == settings.training.max_depth else _most_splits(settings, root, level - 1)
     asked, number, more = 0, 0, True
     while more:
         here = part_step(at, number)
@@ -73,6 +81,7 @@ def _take_splits(answers: BlockAnswers, part: HostPart, root: RootBins, at: str,
     """Hear which splits are this host's own, keep them, and tell the side of every row."""
     chosen = answers.channel.receive(answers.settings.guest, f"{at}/{CHOSEN}", HiddenSplitsMessage)
     sides = []
+    answers.memory.check_sides(chosen.columns.size, answers.own_bins.shape[1])
     for column, left in _read_splits(chosen, root, answers.settings.guest, most):
         part.keep_split(column, left)
         sides.append(left[answers.own_bins[column]])

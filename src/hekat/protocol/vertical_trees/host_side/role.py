@@ -26,6 +26,7 @@ from hekat.protocol.vertical_trees.host_side.block_answers import BlockAnswers
 from hekat.protocol.vertical_trees.host_side.hidden_levels import RootBins, play_hidden_levels
 from hekat.protocol.vertical_trees.host_side.host_part import HostPart
 from hekat.protocol.vertical_trees.host_side.level_rows import LevelRows
+from hekat.protocol.vertical_trees.host_side.sum_memory import SumMemory
 from hekat.protocol.vertical_trees.messages import (
     ChosenSplitsMessage,
     HostReadyMessage,
@@ -146,7 +147,8 @@ class _Host:
         self._row_sets = RowSets(settings.training, part.table.row_count)
         self._own_bin_counts = np.array([bins.bin_count for bins in part.table.bins], np.int64)
         side = make_host_side(settings, channel.ledger)
-        self._answers = BlockAnswers(channel, settings, side, part.table.digits, run.stopwatch)
+        self._memory = SumMemory(settings.guest, run.max_sum_memory_mib)
+        self._answers = BlockAnswers(channel, settings, side, part.table.digits, run.stopwatch, self._memory)
 
     def train(self) -> None:
         """Train to the last iteration, or until the guest stops."""
@@ -166,6 +168,7 @@ class _Host:
     def _grow(self, step: str, iteration: int) -> None:
         """Answer the guest until the trees of an iteration have grown."""
         settings, guest = self._settings, self._settings.guest
+        self._memory.begin_iteration()
         with self._run.stopwatch.measure(ROWS):
             training_rows, others = self._row_sets.of(iteration)
             sampled = self._row_sets.columns(iteration, sum(self._column_counts))
@@ -196,7 +199,8 @@ class _Host:
 
     def _answer(self, at: str, level: int, rows: LevelRows, message: LevelMessage) -> RootBins:
         """Tell the guest the joined bins of the asked nodes, and the sums in them."""
-        settings, guest = self._settings, self._settings.guest
+        settings, guest, table = self._settings, self._settings.guest, self._part.table
+        self._memory.take_nodes(len(rows.asked), table.column_count, table.widest)
         with self._run.stopwatch.measure(SPLITS):
             joined = self._columns.join_bins(rows.asked)
             counts = np.stack([self._columns.joined_rows_of(one.node) for one in rows.asked])
@@ -214,7 +218,7 @@ class _Host:
         tables[joined.bin_counts[nodes] == 0] = ABSENT
         self._answers.play(at, exchange, message.public_key, tables, layout.counts)
         # Where the partition is hidden, the levels below sum by the same bins.
-        own_counts, digits = self._own_bin_counts, self._part.table.digits[:, node_rows[0]]
+        own_counts, digits = self._own_bin_counts, table.digits[:, node_rows[0]]
         is_missing_seen = (digits == (own_counts - 1)[:, np.newaxis]).any(axis=1)
         return RootBins(own_counts, joined, tables, layout.counts, node_rows[0], is_missing_seen)
 
