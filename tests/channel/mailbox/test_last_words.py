@@ -9,8 +9,10 @@ from threading import Condition
 import pytest
 from tests.channel.mailbox.fake_relay import DELAY_S, LIMIT_S, FakeRelay, Faults, shorten_pauses
 
+from hekat.channel import PartyKey
+from hekat.channel.dropout_notice import sign_dropout
 from hekat.channel.mailbox import last_words, mailbox_channel, pair
-from hekat.errors import ChannelError, HekatError
+from hekat.errors import ChannelError, HekatError, PartyStoppedError, ProtocolError
 
 ROLES = ("a", "b")
 
@@ -39,6 +41,31 @@ def test_a_peer_that_is_out_of_reach_is_given_up(monkeypatch: pytest.MonkeyPatch
     relay.cut.add("b")
     a.send("b", "part", b"1")
     assert a.finish() == ("b",)
+
+
+@pytest.mark.parametrize("is_in_reach", [True, False])
+def test_a_peer_that_was_expelled_is_told_so_by_a_role_that_ends_at_once(
+    monkeypatch: pytest.MonkeyPatch, is_in_reach: bool
+) -> None:
+    """It would wait for a role that has ended; where it is out of reach, nobody waits for it."""
+    shorten_pauses(monkeypatch)
+    monkeypatch.setattr(mailbox_channel, "LAST_WORDS_S", 1000.0)
+    relay = FakeRelay(Faults(delay=1.0))
+    hub, b = relay.add_all(("hub", "b"), may_be_lost=("b",), lost_after_s=1000.0)
+    hub.send("b", "first", b"1")
+    while hub._carriers.reach_of("b").failing_since is not None:
+        pass
+    if not is_in_reach:
+        relay.cut.add("b")
+    hub.send("b", "second", b"2")  # under way when the role ends
+    if not is_in_reach:
+        while hub._carriers.reach_of("b").failing_since is None:
+            pass
+    hub.expel("b", "too late", sign_dropout(PartyKey.generate(), bytes(32), "hub", "b", "too late"))
+    assert hub.fail(ProtocolError("too few parties are left")) == ()
+    if is_in_reach:
+        with pytest.raises(PartyStoppedError, match="too late"):
+            b.receive("hub", "sum", timeout_s=LIMIT_S)
 
 
 def test_a_peer_that_takes_one_message_now_and_then_holds_nobody_up_for_longer_than_its_own_bytes_take() -> None:

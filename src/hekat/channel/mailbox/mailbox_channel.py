@@ -151,8 +151,7 @@ class MailboxChannel:
             )
         with self._changed:
             inbox = self._inboxes[parcel.sender]
-            if inbox.instance is None:
-                inbox.instance = parcel.instance
+            inbox.instance = inbox.instance or parcel.instance
             if inbox.instance != parcel.instance:
                 return Receipt(self._instance, refusal=PLAYED_TWICE).encode()
             self._note_contact(parcel.sender)
@@ -297,9 +296,7 @@ class MailboxChannel:
     def expel(self, party: str, reason: str, notice: DropoutNotice | None = None) -> None:
         """As `Channel.expel`."""
         check_peer(party, self._role, self._roles)
-        shown = printable_reason(reason)
-        departures = self._departures
-        if party not in departures.may_be_lost or self._role in departures.may_be_lost:
+        if party not in self._departures.may_be_lost or self._role in self._departures.may_be_lost:
             raise InputError(
                 f"{self._role!r} cannot give up on party {party!r}",
                 expected="a role that may not be lost, to give up on one that may",
@@ -308,8 +305,8 @@ class MailboxChannel:
             )
         with self._changed:
             self._raise_if_out()
-            if party not in departures.dropouts:
-                departures.expel(self._role, party, shown, notice)
+            if party not in self._departures.dropouts:
+                self._departures.expel(self._role, party, printable_reason(reason), notice)
                 for peer in self._others:
                     if notice is not None:
                         self._put(peer, EXPELLED, _CONTROL_STEP, write_notice(notice))
@@ -363,8 +360,12 @@ class MailboxChannel:
         return left
 
     def _untold(self) -> dict[str, int]:
-        boxes, gone = self._outboxes, self._departures
-        return {peer: len(box.items) for peer, box in boxes.items() if box.items and not gone.is_gone(peer)}
+        return {peer: len(box.items) for peer, box in self._outboxes.items() if box.items and self._may_listen(peer)}
+
+    def _may_listen(self, peer: str) -> bool:
+        if self._gave_up_on(peer):  # it plays on until it hears so
+            return self._carriers.reach_of(peer).failing_since is None
+        return not self._departures.is_gone(peer)
 
     def _wait(
         self,
@@ -464,10 +465,9 @@ class MailboxChannel:
         self._carriers.wake(to)
 
     def _ask(self, peer: str) -> None:
-        if self._stores_parcels:
-            return
-        self._asks[peer] = True
-        self._carriers.wake(peer)
+        if not self._stores_parcels:
+            self._asks[peer] = True
+            self._carriers.wake(peer)
 
     def _next_parcel(self, peer: str) -> bytes | None:
         items = self._outboxes[peer].first()
