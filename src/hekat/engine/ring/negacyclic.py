@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
 
 
 def transform(coefficients: list[int], root: int, p: int) -> list[int]:
-    """Slot j is the element's value at root^(2 brv(j) + 1); `root` is a primitive 2N-th root of unity mod p."""
-    values = _values_at_odd_powers(coefficients, root, p)
-    return [values[k] for k in _reversed_numbers(len(values))]
+    """Slot j is the element's value at root^(2 brv(j) + 1); `root` is a primitive 2N-th root of unity mod p.
+
+    Row c of M holds the values of the polynomial with coefficients c, c + M, c + 2 M, ... at the odd powers of root^M.
+    Two rows make one by f(x) = even(x^2) + x odd(x^2) and f(-x) = even(x^2) - x odd(x^2).
+    """
+    rows = np.array(coefficients, object)[:, np.newaxis]
+    while len(rows) > 1:
+        even, odd = np.split(rows, 2)
+        terms = odd * _odd_powers(pow(root, len(even), p), odd.shape[1], p) % p
+        # root^N = -1: the powers of the second half are the negatives of the first half's powers.
+        rows = np.hstack([(even + terms) % p, (even - terms) % p])
+    slots: list[int] = rows[0, _reversed_numbers(len(coefficients))].tolist()
+    return slots
 
 
 def inverse_transform(slots: list[int], root: int, p: int) -> list[int]:
-    """The coefficients of the element whose `transform` gives `slots`."""
-    values = [slots[j] for j in _reversed_numbers(len(slots))]
-    return _coefficients_of_values(values, pow(root, -1, p), p)
+    """The coefficients of the element whose `transform` gives `slots`.
+
+    The rows of `transform` from the last to the first: 2 even = f(x) + f(-x), and 2 odd = (f(x) - f(-x)) / x.
+    """
+    size = len(slots)
+    rows = np.array(slots, object)[np.newaxis, _reversed_numbers(size)]
+    while len(rows) < size:
+        first, second = np.split(rows, 2, axis=1)
+        powers = _odd_powers(pow(root, -len(rows), p), first.shape[1], p)
+        rows = np.concatenate([(first + second) % p, (first - second) * powers % p])
+    coefficients: list[int] = (rows[:, 0] * pow(size, -1, p) % p).tolist()
+    return coefficients
 
 
 def reverse_bits(j: int, size: int) -> int:
@@ -29,39 +51,11 @@ def _reversed_numbers(size: int) -> list[int]:
     return [reverse_bits(j, size) for j in range(size)]
 
 
-def _values_at_odd_powers(f: list[int], root: int, p: int) -> list[int]:
-    """f(root^(2k+1)) for k from 0: f(x) = even(x^2) + x odd(x^2), and f(-x) = even(x^2) - x odd(x^2)."""
-    if len(f) == 1:
-        return f
-    even = _values_at_odd_powers(f[0::2], root * root % p, p)
-    odd = _values_at_odd_powers(f[1::2], root * root % p, p)
-    terms = [x * o % p for x, o in zip(_odd_powers(root, len(odd), p), odd, strict=True)]
-    # root^N = -1: the powers of the second half are the negatives of the first half's powers.
-    return [(e + t) % p for e, t in zip(even, terms, strict=True)] + [
-        (e - t) % p for e, t in zip(even, terms, strict=True)
-    ]
-
-
-def _coefficients_of_values(values: list[int], inverse_root: int, p: int) -> list[int]:
-    """The f of `_values_at_odd_powers`: even = (f(x) + f(-x)) / 2, odd = (f(x) - f(-x)) / 2x."""
-    if len(values) == 1:
-        return values
-    half, half_size = (p + 1) // 2, len(values) // 2
-    pairs = list(zip(values[:half_size], values[half_size:], strict=True))
-    powers = _odd_powers(inverse_root, half_size, p)
-    even = [(v + w) * half % p for v, w in pairs]
-    odd = [(v - w) * half * x % p for (v, w), x in zip(pairs, powers, strict=True)]
-    f = values.copy()
-    f[0::2] = _coefficients_of_values(even, inverse_root * inverse_root % p, p)
-    f[1::2] = _coefficients_of_values(odd, inverse_root * inverse_root % p, p)
-    return f
-
-
 # Of a ring of degree N the transforms take 2 log2(N) roots, and a process few rings.
 @lru_cache(256)
-def _odd_powers(root: int, count: int, p: int) -> list[int]:
+def _odd_powers(root: int, count: int, p: int) -> Any:
     """root, root^3, root^5, ... mod p: `count` of them."""
     powers, square = [root], root * root % p
     while len(powers) < count:
         powers.append(powers[-1] * square % p)
-    return powers
+    return np.array(powers, object)
