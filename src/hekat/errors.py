@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hekat.printable import cut_long, printable
+
 DIVERGED_EXIT_CODE = 3
 """What a process ends with whose run came to its end with a model of no use: no refusal, and not done either."""
+
+LONGEST_TEXT = 3000
+"""Characters of what was refused, of what was expected, and of the cure, which may list lines for many parties."""
+LONGEST_GOT = 400
+"""Characters of what came; five names of parties with their keys take 300."""
 
 
 class HekatError(Exception):
     """A refusal or failure with its cure; the command line prints it and exits with `exit_code`.
 
-    Messages name shapes, sizes, types, parties and steps. They never hold a plaintext, a key or randomness.
+    Messages name shapes, sizes, types, parties and steps. They never hold a plaintext, a key or randomness. They may
+    quote files and messages of others: characters that do not print become codes, and texts longer than `longest`, or
+    LONGEST_GOT where they say what came, are cut.
     """
 
     exit_code = 2
     ends_run = False
     """Whether a role that raises it ends the run for all, also where others could go on without that role."""
+    longest = LONGEST_TEXT
 
     def __init__(self, what: str, *, expected: str = "", got: str = "", cure: str = "") -> None:
-        self.what = what
-        self.expected = expected
-        self.got = got
-        self.cure = cure
+        self._take_texts(what, expected, got, cure)
         super().__init__(self._sentence())
 
     def reword(self, change: Callable[[str], str]) -> None:
         """Say the same to another reader: `change` takes each of the four texts and gives the new one."""
-        self.what, self.expected, self.got, self.cure = map(change, (self.what, self.expected, self.got, self.cure))
+        self._take_texts(*map(change, (self.what, self.expected, self.got, self.cure)))
         self.args = (self._sentence(),)
+
+    def _take_texts(self, what: str, expected: str, got: str, cure: str) -> None:
+        self.what, self.expected, self.cure = (
+            cut_long(printable(text), self.longest) for text in (what, expected, cure)
+        )
+        self.got = cut_long(printable(got), LONGEST_GOT)
 
     def _sentence(self) -> str:
         parts = [self.what]
@@ -125,6 +138,9 @@ class ChannelTimeoutError(ChannelError):
 class PartyStoppedError(ChannelError):
     """Another party raised or stopped: names it, its step, and what was saved."""
 
+    # Its words hold all four texts of another error.
+    longest = 4 * LONGEST_TEXT
+
     def __init__(self, what: str, *, party: str = "", step: str = "", saved: str = "", cure: str = "") -> None:
         self.party = party
         self.step = step
@@ -145,6 +161,8 @@ class PartyStoppedError(ChannelError):
 
 class PartyLostError(ChannelError):
     """Another party that the run goes on without: names it, the last step it was in, and why it was lost."""
+
+    longest = 4 * LONGEST_TEXT
 
     def __init__(self, what: str, *, party: str = "", step: str = "", reason: str = "", cure: str = "") -> None:
         self.party = party

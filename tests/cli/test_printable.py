@@ -8,8 +8,8 @@ import re
 import pytest
 
 from hekat.cli import doctor_command
-from hekat.cli.printable import printable
 from hekat.cli.run import horizontal as run_horizontal
+from hekat.printable import printable
 
 ESCAPE = "\x1b]0;pwn\x07\x1b[31mred"
 

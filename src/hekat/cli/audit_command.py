@@ -12,7 +12,6 @@ from typing import Any
 
 from hekat.channel import PartyPublicKey
 from hekat.cli.exit_codes import ExitCode
-from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.errors import InputError, LedgerError
 from hekat.job.load_any_job import load_any_job
@@ -22,6 +21,7 @@ from hekat.ledger import AuditReport, audit, reconcile
 from hekat.ledger.ledger import STOPPED
 from hekat.ledger.ledger_files import find_ledgers, name_of_ledger
 from hekat.ledger.refusals import is_of_refusals, refused_jobs, say_refused
+from hekat.printable import printable
 from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE
 from hekat.state import cure_of_parent
 

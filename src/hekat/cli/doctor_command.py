@@ -13,7 +13,6 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from hekat.cli.exit_codes import ExitCode
-from hekat.cli.printable import printable
 from hekat.engine.cuda.kernel_cache import CACHE_VARIABLE
 from hekat.engine.select import (
     DEFAULT_ENGINE,
@@ -31,6 +30,7 @@ from hekat.job.approvals import approved_names
 from hekat.job.site_file import Site, load_site
 from hekat.launch.nvflare.kit_findings import describe_kit
 from hekat.launch.nvflare.site_link import LINK_VARIABLE
+from hekat.printable import printable
 from hekat.run.file_formats import FORMATS
 
 _PACKAGES = ("hekat", "numpy", "gmpy2", "cryptography", "msgpack", "scikit-learn", "rich")

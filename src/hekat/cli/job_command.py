@@ -7,7 +7,6 @@ import json
 import sys
 from pathlib import Path
 
-from hekat.cli.printable import printable
 from hekat.cli.run.end import RUNS_FOLDER
 from hekat.errors import JobError
 from hekat.job.agreed_terms import terms_of
@@ -16,6 +15,7 @@ from hekat.job.job_head import read_head
 from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
 from hekat.job.party_keys import caveats_on_keys
 from hekat.job.site_file import Site, load_site
+from hekat.printable import printable
 from hekat.run.rows.upload_states import check_outlasts_runs
 
 _WITH_THE_OTHERS = "with the other organisations, and each key's fingerprint with its owner, by telephone"

@@ -15,12 +15,12 @@ from rich.console import Console
 from hekat.channel import PartyKey
 from hekat.channel.party_key import is_party_key_file
 from hekat.cli.new_file import write_new
-from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.new.template_lines import toml_value
 from hekat.launch.nvflare.kit_binding import bind_to_kit, load_root
 from hekat.launch.nvflare.pinning import binding_path
 from hekat.launch.passphrase_file import read_passphrase_file
+from hekat.printable import printable
 from hekat.scheme.paillier import generate_keys
 from hekat.toml_text import toml_key
 from hekat.wire.keyfile import describe_key_file, save_private_key, save_public_key

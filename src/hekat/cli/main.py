@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 
 import hekat
 from hekat.cli.exit_codes import ExitCode
-from hekat.cli.printable import printable
 from hekat.cli.shown_errors import notes_of, place_of, show_error, show_parts
 from hekat.cli.standard_streams import guard_streams
 from hekat.command_name import as_called
 from hekat.errors import HekatError
+from hekat.printable import printable
 
 INTERRUPTED = ExitCode.INTERRUPTED
 DEBUG_VARIABLE = "HEKAT_DEBUG"

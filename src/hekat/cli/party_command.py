@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hekat.cli.printable import printable
 from hekat.cli.run.end import RUNS_FOLDER
 from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.engine.tenancy import declare_tenancy
@@ -16,6 +15,7 @@ from hekat.errors import InputError, StateError
 from hekat.launch.flower.loop_site import load_loop_site
 from hekat.launch.flower.party_process import IDLE_S, PartyProcess
 from hekat.live.bring_role_page import bring_role_page
+from hekat.printable import printable
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hekat.cli.printable import printable
 from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.errors import PartyLostError
 from hekat.job.horizontal.job_file import Job
@@ -15,6 +14,7 @@ from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import check_is_played, load_any_job, roles_of
 from hekat.launch.local import LocalRelay, RunTerms
+from hekat.printable import printable
 from hekat.state import new_run_id
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hekat.cli.printable import printable
 from hekat.cli.tables import show_findings, show_tables
+from hekat.printable import printable
 from hekat.report import load_summary, terminal_findings, terminal_tables, write_report
 
 

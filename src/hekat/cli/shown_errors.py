@@ -8,10 +8,10 @@ import traceback
 from pathlib import Path
 
 from hekat.channel.departure import FailureElsewhereError
-from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.errors import DivergedError, HekatError, PartyStoppedError
+from hekat.printable import printable
 
 
 def show_error(error: HekatError, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from hekat.cli.printable import printable
+from hekat.printable import printable
 from hekat.report import Brief, Finding, Table
 
 NARROW_COLUMNS = 100

@@ -100,7 +100,7 @@ def read_columns(section: Section) -> ColumnSpecs:
             raise JobError(
                 f"columns.{name}.categories refused",
                 expected=f"a list of texts, or {FOUND!r}",
-                got=repr(listed[:40]),
+                got=repr(listed),
                 cure=f'say categories = "{FOUND}", or list the texts: categories = ["...", "..."]',
             )
         values: dict[str, Any] = {

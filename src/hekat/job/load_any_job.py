@@ -65,9 +65,9 @@ def check_role(job: AnyJob, role: str) -> None:
     """Raise JobError where the job has no such role."""
     if role not in roles_of(job):
         raise JobError(
-            f"the job has no role {role[:64]!r}",
+            f"the job has no role {role!r}",
             expected=f"one of: {', '.join(roles_of(job))}",
-            got=repr(role[:64]),
+            got=repr(role),
             cure="give --role a name that the job names",
         )
 

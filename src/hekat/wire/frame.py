@@ -58,7 +58,7 @@ def check_kind(kind: str, version: int) -> None:
         raise InputError(
             "wire kind refused",
             expected=f"at most {_MAX_KIND_CHARACTERS} characters a-z 0-9 _ - in parts joined by /",
-            got=repr(kind[:80]),
+            got=repr(kind),
         )
     if not 1 <= version <= MAX_VERSION:
         raise InputError(f"version of wire kind {kind} refused", expected=f"1 to {MAX_VERSION}", got=str(version))

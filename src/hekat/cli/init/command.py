@@ -14,7 +14,6 @@ from hekat.cli.init.horizontal_from import AGGREGATOR, DEFAULT_PARTIES, check_tw
 from hekat.cli.init.say_plan import say_plan
 from hekat.cli.names_option import names_option
 from hekat.cli.option_clashes import refuse_options
-from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.job_head import FOUND
@@ -22,6 +21,7 @@ from hekat.job.new.new_guest_job import GUEST_PROTOCOLS
 from hekat.job.new.new_job import DATA_KINDS, MODELS, PROTECTIONS, ROW_PROTOCOLS, NewJob
 from hekat.job.new.write_files import JOB_FILE
 from hekat.job.new.write_job import write_job
+from hekat.printable import printable
 
 EXAMPLE_ROUNDS = 5
 EXAMPLE_ITERATIONS = 20

@@ -10,13 +10,13 @@ from typing import Any
 
 from hekat.cli.init.guest_from import Suggestion, suggest_guest_job
 from hekat.cli.option_clashes import refuse_options
-from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.trees.bin_leak import is_beyond_rule
 from hekat.job.new.write_files import JOB_FILE
 from hekat.job.new.write_guest_job import write_guest_job
+from hekat.printable import printable
 
 
 def init_guest_job(options: argparse.Namespace) -> int:

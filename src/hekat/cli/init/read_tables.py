@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hekat.cli.printable import printable
 from hekat.data.profile.table_profile import TableProfile, profile_csv, profile_rows
 from hekat.data.sources.excel_file import opened_excel
 from hekat.data.sources.parquet_file import opened_parquet
 from hekat.data.sources.sql_source import SqlSource, opened_sql, sql_table_names
 from hekat.errors import InputError
+from hekat.printable import printable
 
 KINDS = ("csv", "parquet", "sql", "excel")
 _ENDINGS = {".parquet": "parquet", ".xlsx": "excel", ".db": "sql", ".sqlite": "sql", ".sqlite3": "sql"}

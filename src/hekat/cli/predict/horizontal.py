@@ -10,13 +10,13 @@ from typing import Any
 
 from hekat.cli.new_file import check_is_free, write_new
 from hekat.cli.predict.separators import SEPARATORS
-from hekat.cli.printable import printable
 from hekat.data import CsvDialect
 from hekat.data.profile.csv_form import find_dialect
 from hekat.data.profile.table_profile import profile_csv
 from hekat.errors import InputError, StateError
 from hekat.job.data_source import DataSource
 from hekat.job.site_file import Site, load_site
+from hekat.printable import printable
 from hekat.run.horizontal.predict import find_named_source, predict, predict_with_trees, rebuild_model
 from hekat.run.horizontal.trained_model import MODEL_FILE, TrainedModel
 from hekat.run.horizontal_trees.trained_trees import TrainedTrees

@@ -12,11 +12,11 @@ from typing import Any
 from hekat.cli.new_file import check_is_free, write_new
 from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
-from hekat.cli.printable import printable
 from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.site_file import load_site
 from hekat.launch.vertical.predict import JointPredictions
+from hekat.printable import printable
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.report.summary import load_summary, protocol_of
 

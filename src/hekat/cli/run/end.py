@@ -14,7 +14,6 @@ from typing import Any
 from rich.console import Console
 
 from hekat.cli.exit_codes import ExitCode
-from hekat.cli.printable import printable
 from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
 from hekat.cli.shown_errors import has_diverged, show_parts
@@ -22,6 +21,7 @@ from hekat.cli.tables import show_brief, show_findings, show_tables
 from hekat.command_name import as_called
 from hekat.errors import HekatError, StateError
 from hekat.launch.run_result import RunResult
+from hekat.printable import printable
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.report import brief_of, terminal_findings, terminal_tables, write_report
 from hekat.report.training_course import has_diverged as training_diverged

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hekat.cli.printable import printable
 from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
 from hekat.errors import InputError
@@ -20,6 +19,7 @@ from hekat.live.served_page import check_can_serve, served_page
 from hekat.live.state import LiveState, Played
 from hekat.live.watch import RunWatch, Sink
 from hekat.live.web.token import load_token, make_token
+from hekat.printable import printable
 from hekat.run.progress import Progress
 
 _OPTIONS = ("live", "live_token", "traces", "mlflow", "figures")

@@ -10,7 +10,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from hekat.cli.printable import printable
+from hekat.printable import printable
 from hekat.protocol.role_session import RoleSession
 
 _TITLES = {

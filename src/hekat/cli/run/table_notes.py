@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from hekat.cli.printable import printable
 from hekat.data import Table
+from hekat.printable import printable
 from hekat.report.brief import data_warnings, join_parties
 
 

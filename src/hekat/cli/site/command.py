@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from hekat.cli.exit_codes import ExitCode
-from hekat.cli.printable import printable
 from hekat.errors import InputError
 from hekat.job.load_any_job import AnyJob, load_any_job
 from hekat.job.policy.judge_job import JudgedLine, judge_job, roles_here
@@ -21,6 +20,7 @@ from hekat.job.policy.say_policy import say_policy
 from hekat.job.policy.site_files import FileState, check_files
 from hekat.job.policy.weak_lines import weak_lines
 from hekat.job.site_file import load_site
+from hekat.printable import printable
 
 _WIDTH = 100
 

@@ -117,7 +117,7 @@ def _check_task(model: Section, classes: tuple[str, ...] | None) -> None:
         raise JobError(
             "model.task does not fit the job's classes",
             expected=f"{fitting!r}, or no such line",
-            got=repr(task[:40]),
+            got=repr(task),
             cure="leave model.task out, or correct classes: two for 'binary', more for 'multiclass', none for "
             "'regression'",
         )

@@ -143,6 +143,6 @@ def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
         raise InputError(
             f"{option} {value!r:.40} is not known",
             expected=" or ".join(choices),
-            got=repr(value[:40]),
+            got=repr(value),
             cure="choose one of them",
         )

@@ -25,7 +25,7 @@ def check_model(policy: SitePolicy, model: str) -> None:
         raise PolicyError(
             "the site does not allow this model",
             expected=say_names(policy.models, "no model at all: policy.models is empty"),
-            got=repr(model[:64]),
+            got=repr(model),
             cure="name another model in the job, or let the site's owner add it to policy.models",
         )
 

@@ -103,7 +103,7 @@ def _check_key_bits_belong(protection: Section, kind: str) -> None:
         raise JobError(
             "protection.kind is no protection",
             expected=" or ".join(map(repr, PROTECTIONS)),
-            got=repr(kind[:40]),
+            got=repr(kind),
             cure="choose 'lattice' or 'paillier': hekat run JOB --dry-run says what both cost, and on which lines "
             "'paillier' ends sooner",
         )

@@ -136,7 +136,7 @@ def _id_of(group: str) -> int:
         raise InputError(
             "no such group",
             expected="a group of this machine",
-            got=repr(group[:64]),
+            got=repr(group),
             cure="give --group a group's name",
         ) from None
 

@@ -27,9 +27,9 @@ class JoinRequest:
         """Raise JobError where this role does not belong to the run that `mine` (the relay's) describes."""
         if self.role not in roles:
             raise JobError(
-                f"the job has no role {self.role[:64]!r}",
+                f"the job has no role {self.role!r}",
                 expected=f"one of: {', '.join(roles)}",
-                got=repr(self.role[:64]),
+                got=repr(self.role),
                 cure="give --role a name that the job names",
             )
         if self.release != mine.release:

@@ -97,7 +97,7 @@ def read_site_link(path: Path) -> SiteLink:
         raise JobError(
             f"{LINK_FILE} pins by what there is not",
             expected=f'pin = "{PIN_KEYS}" or "{PIN_KIT}"',
-            got=repr(pin[:64]),
+            got=repr(pin),
             cure="correct it",
         )
     return SiteLink(site, runs, _within(folder, keys), _within(folder, passphrase_file), pin, startup)

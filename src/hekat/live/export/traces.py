@@ -99,7 +99,7 @@ def _make_provider() -> Any:
         raise InputError(
             f"{EXPORTER_VARIABLE} names an exporter that Hekat does not set up",
             expected=", ".join(_EXPORTERS),
-            got=repr(chosen[:40]),
+            got=repr(chosen),
             cure="set one of these, or run hekat under opentelemetry-instrument",
         )
     os.environ.setdefault("OTEL_SERVICE_NAME", SERVICE)
