@@ -1,4 +1,4 @@
-"""A file with a hostile value in any one of its keys is answered by an error that fits a screen and steers no terminal."""
+"""A hostile value in any key of a file is answered by an error that fits a screen and steers no terminal."""
 
 from __future__ import annotations
 

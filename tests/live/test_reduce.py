@@ -139,9 +139,33 @@ def test_an_iteration_across_rows_is_a_point_of_the_phase_that_the_bar_counts() 
     assert state.rounds_sent == 1
 
 
+def test_what_the_final_model_was_measured_to_be_follows_on_the_last_round() -> None:
+    trees = [
+        EventWritten({"event": "iteration", "phase": "encrypted", "iteration": 3, "loss": 0.5}),
+        EventWritten(
+            {"event": "validation", "phase": "encrypted", "iterations": 3, "loss": 0.25, "metrics": {"auc": 0.75}}
+        ),
+    ]
+    state = play(make_state(protocol="horizontal_trees"), trees)
+    last, final = state.rounds
+    assert (last.number, last.is_final, final.number, final.is_final) == (3, False, 4, True)
+    assert (final.loss, final.validation, final.seconds) == (0.25, {"auc": 0.75}, None)
+    assert state.rounds_sent == 1
+    metrics = {"event": "validation", "phase": "encrypted", "rounds": 7, "metrics": {"auc": 0.75}}
+    (final,) = play(make_state(), [EventWritten(metrics)]).rounds
+    assert (final.number, final.loss, final.validation, final.is_final) == (8, None, {"auc": 0.75}, True)
+
+
 @pytest.mark.parametrize(
     "event",
-    [{}, {"event": "round"}, {"event": "round", "round": "1"}, {"event": "epoch", "epoch": None}, {"event": 3}],
+    [
+        {},
+        {"event": "validation", "rounds": "7"},
+        {"event": "round"},
+        {"event": "round", "round": "1"},
+        {"event": "epoch", "epoch": None},
+        {"event": 3},
+    ],
 )
 def test_events_of_another_form_change_nothing(state, event) -> None:
     assert play(state, [EventWritten(event)]) == state

@@ -81,6 +81,8 @@ def _take_event(state: LiveState, event: Mapping[str, Any]) -> LiveState:
             return _take_round(state, event, "round", _text(event.get("phase")))
         case "epoch" | "iteration" as step:
             return _take_round(state, event, step, _text(event.get("phase")) or "training")
+        case "validation":
+            return _take_final(state, event)
         case "lost":
             return _lose(state, _text(event.get("party")), _text(event.get("step")), _text(event.get("reason")))
         case _:
@@ -108,6 +110,17 @@ def _take_round(state: LiveState, event: Mapping[str, Any], counter: str, phase:
         rounds=_thinned((*state.rounds, point)),
         rounds_sent=state.rounds_sent + (1 if main else 0),
     )
+
+
+def _take_final(state: LiveState, event: Mapping[str, Any]) -> LiveState:
+    """What the final model of a phase was measured to be, after its last round."""
+    done = event.get("rounds", event.get("iterations"))
+    if not isinstance(done, int):
+        return state
+    phase, time = _text(event.get("phase")), _text(event.get("time"))
+    loss, validation = _number(event.get("loss")), _numbers(event.get("metrics"))
+    point = RoundPoint(phase, done + 1, loss, time, validation=validation, is_final=True)
+    return replace(state, rounds=_thinned((*state.rounds, point)))
 
 
 def _thinned(rounds: tuple[RoundPoint, ...]) -> tuple[RoundPoint, ...]:

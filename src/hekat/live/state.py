@@ -120,7 +120,8 @@ class Machine:
 class RoundPoint:
     """A finished round or epoch: aggregates that the roles of this machine learned.
 
-    `time` is UTC in ISO form, `seconds` since the round before it in its phase.
+    `time` is UTC in ISO form, `seconds` since the round before it in its phase. `is_final`: no round, but what the
+    final model was measured to be once the last round was over; `number` then counts as the next round would.
     """
 
     phase: str
@@ -130,6 +131,7 @@ class RoundPoint:
     metrics: Mapping[str, float] = field(default_factory=dict)
     validation: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
+    is_final: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.launch.roles_apart import RolesApart
 
 from hekat.cli.main import main
 from hekat.launch.horizontal_trees.run import run_row_trees_job
+from hekat.launch.rows.processes import FINAL
 from hekat.report import brief_of, load_summary, terminal_findings, terminal_tables
 from hekat.report.views import render_page
 from hekat.run.horizontal_trees.load_inputs import load_row_trees_inputs
@@ -74,6 +76,13 @@ def test_processes_leave_what_one_process_leaves(clinics, tmp_path, capsys) -> N
     assert_same_model(folder, straight.folder)
     summary = load_summary(folder)
     assert summary["played"] == "at once"
+    finals = [
+        [one for line in (run / "events.jsonl").read_text().splitlines() if (one := json.loads(line))["event"] == FINAL]
+        for run in (folder, straight.folder)
+    ]
+    for (final,) in finals:
+        final.pop("time")
+    assert finals[0] == finals[1]
     for name in ("parties", "results", "trees", "importance", "included", "aggregator_saw"):
         assert summary[name] == load_summary(straight.folder)[name], name
     assert main(["audit", str(folder)]) == 0

@@ -49,6 +49,22 @@ def test_the_protected_run_ends_with_the_trees_of_the_run_in_the_clear(clinics, 
     assert not any("gradient" in line for line in masked["aggregator_saw"])
 
 
+def test_events_end_with_the_losses_of_the_final_model(finished) -> None:
+    events = [json.loads(line) for line in (finished.result.folder / "events.jsonl").read_text().splitlines()]
+    final, end = events[-2:]
+    assert (final["event"], final["phase"], final["iterations"], end["event"]) == (
+        "validation",
+        "encrypted",
+        3,
+        "finished",
+    )
+    summary = load_summary(finished.result.folder)
+    assert final["metrics"] == summary["results"][0]["validation"]
+    assert final["loss"] == summary["iterations"][-1]["loss"]
+    told = [one["loss"] for one in events if one["event"] == "iteration"]
+    assert final["loss"] < min(told)
+
+
 def test_gaps_stay_and_categories_are_columns_of_their_own(finished) -> None:
     table = finished.clinics.load_inputs().tables["north"]
     assert table.feature_names == ("age", "dose", "town=hill", "town=port", "town=mill")

@@ -180,6 +180,12 @@ def test_events_tell_the_iterations(clinics, tmp_path) -> None:
     run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
     events = [json.loads(line) for line in (run.folder / "events.jsonl").read_text().splitlines()]
     assert [event["iteration"] for event in events if event["event"] == "iteration"] == [1, 2, 3, 4]
+    # The last one tells the loss of the final model, and not of the model before it.
+    site = load_site(clinics.folder / "site.toml")
+    found = predict_trees_jointly(run.folder, site, "patients", ["clinic"]).by_receiver["clinic"]
+    losses = [event["loss"] for event in events if event["event"] == "iteration"]
+    assert losses[-1] == pytest.approx(found.metrics["log_loss"])
+    assert losses[-1] < min(losses[:-1])
 
 
 @pytest.mark.long

@@ -60,6 +60,9 @@ def test_aggregates_are_those_of_the_opened_sum_by_name() -> None:
     assert aggregates_of(trees, point) == {"loss": 0.5, "held_out_auc": 0.8, "held_out_rmse": 1.5}
     # Sums of an iteration tell the losses of the model that came into it.
     assert (steps_done(state, point), steps_done(trees, point)) == (1, 0)
+    final = RoundPoint("encrypted", 13, 0.25, validation={"auc": 0.75}, is_final=True)
+    assert (steps_done(state, final), steps_done(trees, final)) == (12, 12)
+    assert aggregates_of(trees, final) == {"loss": 0.25, "held_out_auc": 0.75}
     assert aggregates_of(make_state(protocol="vertical_trees"), RoundPoint("training", 1, 0.5)) == {}
     assert settings_of(state) == {"job": "clinics", "protocol": "horizontal", "protection": "lattice"}
 

@@ -147,6 +147,21 @@ def test_trees_across_rows_are_told_by_iteration(browser) -> None:
     assert page.problems == []
 
 
+def test_the_final_losses_of_trees_across_rows_are_told(browser) -> None:
+    event = {**round_event(1), "event": "iteration", "iteration": 5, "loss": 0.25, "validation": {"auc": 0.5}}
+    final = {"event": "validation", "phase": "encrypted", "iterations": 5, "loss": 0.125, "metrics": {"auc": 0.875}}
+    state = play(make_state(protocol="horizontal_trees"), [EventWritten(started_event()), EventWritten(event)])
+    sink, token = PageSink(play(state, [EventWritten(final)])), make_token()
+    with LiveServer(LiveApp(sink.feed, token, sink.metrics), sink.feed, 0) as server:
+        page = open_page(browser, server.port, token)
+        page.wait_for_selector("text=after the last iteration, all together, encrypted")
+        shown = page.inner_text("body")
+    assert "0.1250" in shown
+    assert "0.8750" in shown
+    assert "After the last iteration" in shown
+    assert page.problems == []
+
+
 def test_what_others_wrote_is_text_and_never_markup(browser, served) -> None:
     _, port, token = served
     page = open_page(browser, port, token)

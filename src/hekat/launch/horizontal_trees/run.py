@@ -48,7 +48,7 @@ from hekat.run.horizontal_trees.checkpoints import (
     say_checkpoint,
 )
 from hekat.run.horizontal_trees.evaluation import evaluation_of
-from hekat.run.horizontal_trees.iterations import describe_iteration, phase_of, write_iteration
+from hekat.run.horizontal_trees.iterations import describe_iteration, phase_of, write_final, write_iteration
 from hekat.run.horizontal_trees.load_inputs import RowTreesInputs
 from hekat.run.horizontal_trees.role import RowTreesContext, RowTreesObserver, RowTreesRole
 from hekat.run.horizontal_trees.trained_trees import save_trained_trees
@@ -166,6 +166,8 @@ class _Run(RowTreesObserver):
                 keep_rows(self.directory.path, self.inputs.tables)
                 save_checkpoint_in(self.directory.path, self.inputs.job, state)
                 self._saved, self._told = reached, say_checkpoint(state)
+                if state.measured:
+                    write_final(self.events, self.inputs.job, state)
             return self._told
 
     def _train(

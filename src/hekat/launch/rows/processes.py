@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from hekat.channel import PartyKey
 from hekat.engine.tenancy import declare_tenancy
@@ -35,6 +35,8 @@ from hekat.summary.summary_format import write_summary
 
 Inputs = TypeVar("Inputs", bound=RowsInputs)
 R = TypeVar("R", bound=RowsResult)
+FINAL: Final = "validation"
+"""The event of what the final model was measured to be."""
 
 
 @dataclass
@@ -48,6 +50,7 @@ class RunInProcesses(ABC, Generic[Inputs, R]):
     progress: Progress
     rehearsed: Mapping[str, int]
     _told: int = 0
+    _is_final_told: bool = False
     _telling: threading.Lock = field(default_factory=threading.Lock)
 
     protocol: ClassVar[str]
@@ -140,17 +143,26 @@ class RunInProcesses(ABC, Generic[Inputs, R]):
         return results
 
     def _tell(self, role: str, event: Mapping[str, Any]) -> None:
-        """Pass on a round, or an iteration, as the first party tells it."""
+        """Pass on a round, or an iteration, and the losses of the final model, as the first party tells them."""
         word = self.saved.word
+        if event.get("event") == FINAL:
+            with self._telling:
+                if not self._is_final_told:
+                    self._is_final_told = True
+                    self.events.write(FINAL, **_without_head(event))
+            return
         if event.get("event") != word:
             return
         with self._telling:
             if event[word] <= self._told:
                 return
             self._told = event[word]
-        told = {name: value for name, value in event.items() if name not in ("event", "time")}
-        self.events.write(word, **told)
+        self.events.write(word, **_without_head(event))
         self.progress.advance(self.phase, self.describe(event))
+
+
+def _without_head(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in event.items() if name not in ("event", "time")}
 
 
 def run_rows_in_processes(

@@ -31,5 +31,5 @@ def aggregates_of(state: LiveState, point: RoundPoint) -> dict[str, float]:
 
 def steps_done(state: LiveState, point: RoundPoint) -> int:
     """The rounds that the model has behind it which the point's aggregates are of: an iteration of trees across rows
-    tells the losses of the model before it."""
-    return point.number - 1 if state.run.protocol == ROW_TREES else point.number
+    tells the losses of the model before it, and the final model follows on the last round."""
+    return point.number - 1 if point.is_final or state.run.protocol == ROW_TREES else point.number

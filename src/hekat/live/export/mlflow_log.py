@@ -13,7 +13,7 @@ from hekat.errors import HekatError, InputError
 from hekat.live.export.aggregates import aggregates_of, settings_of, steps_done
 from hekat.live.export.spans import nanoseconds
 from hekat.live.facts import EventWritten, Fact
-from hekat.live.state import LiveState
+from hekat.live.state import LiveState, RoundPoint
 
 _MOST_WAITING = 2000
 _END_WITHIN_S = 10.0
@@ -21,6 +21,11 @@ _END_WITHIN_S = 10.0
 _DEFAULTS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
 _FORCED = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 _ENDS = {"finished": "FINISHED", "stopped": "FAILED"}
+
+
+def _order_of(point: RoundPoint) -> tuple[int, bool, int]:
+    """The order in which points were told, also of points of one millisecond."""
+    return nanoseconds(point.time), point.is_final, point.number
 
 
 class MlflowLog:
@@ -44,7 +49,7 @@ class MlflowLog:
                 cure="pip install 'hekat[mlflow]'",
             ) from error
         self.failure = ""
-        self._logged = 0
+        self._logged: tuple[int, bool, int] = (0, False, 0)
         self._is_ended = False
         self._queue: queue.Queue[tuple[str, Any]] = queue.Queue(_MOST_WAITING)
         try:
@@ -64,9 +69,9 @@ class MlflowLog:
         for fact in facts:
             if isinstance(fact, EventWritten) and fact.event.get("event") == "started":
                 self._put("tag", ("hekat.run_id", state.run.run_id))
-        new = [one for one in state.rounds if nanoseconds(one.time) > self._logged]
+        new = [one for one in state.rounds if _order_of(one) > self._logged]
         for point in new:
-            self._logged = nanoseconds(point.time)
+            self._logged = _order_of(point)
             self._put("round", (point.time, steps_done(state, point), aggregates_of(state, point)))
         if state.is_over:
             self._is_ended = True

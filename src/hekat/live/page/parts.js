@@ -19,7 +19,7 @@ const SMALL_MODEL = 20000;
 
 const counterOf = (state) => COUNTERS[state.run.protocol] ?? "round";
 // Sums of an iteration across rows tell the losses of the model before it.
-const momentOf = (state, point) => `${state.run.protocol === "horizontal_trees" ? "before " : ""}${counterOf(state)} ${point.number}`;
+const momentOf = (state, point) => point.is_final ? `after the last ${counterOf(state)}` : `${state.run.protocol === "horizontal_trees" ? "before " : ""}${counterOf(state)} ${point.number}`;
 const parties = (state) => state.participants.filter((one) => !one.is_central).length;
 
 export function progressPart(state) {
@@ -40,7 +40,7 @@ export function progressPart(state) {
 }
 
 function secondsOfLast(state) {
-  const last = state.rounds[state.rounds.length - 1];
+  const last = [...state.rounds].reverse().find((one) => !one.is_final);
   return last && last.seconds !== null ? formatSeconds(last.seconds) : "not measured";
 }
 
@@ -64,7 +64,7 @@ export function resultsPart(state) {
     ...Object.entries(one.validation).map(([name, value]) => [PHASES[one.phase] ?? one.phase, `${nameMetric(name)}, held-out rows of all`, name === "rows" ? formatCount(value) : formatMetric(name, value)]),
   ]);
   return section("Loss and metrics", lines.length ? curves("Training loss", counterOf(state), lines, (value) => formatNumber(value)) : null,
-    rows.length ? table(state.run.protocol === "horizontal_trees" ? "Before the last iteration" : `After the last ${counterOf(state)}`, ["model", "metric", "value"], rows, {textColumns: 2}) : null);
+    rows.length ? table(state.run.protocol === "horizontal_trees" && !newest.every((one) => one.is_final) ? "Before the last iteration" : `After the last ${counterOf(state)}`, ["model", "metric", "value"], rows, {textColumns: 2}) : null);
 }
 
 export function timePart(state) {

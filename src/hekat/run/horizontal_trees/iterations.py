@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hekat.job.horizontal_trees.job_file import RowTreesJob
+from hekat.protocol.horizontal_trees.state import TreesState
 from hekat.protocol.horizontal_trees.training import IterationRecord
 from hekat.state import EventLog
 
@@ -16,6 +17,13 @@ def write_iteration(events: EventLog, job: RowTreesJob, record: IterationRecord)
     """Write the iteration into the log; `loss` is of the model before it. Raises StateError."""
     phase, validation = phase_of(job), record.held_out
     events.write("iteration", phase=phase, iteration=record.iteration, loss=record.loss, validation=validation)
+
+
+def write_final(events: EventLog, job: RowTreesJob, state: TreesState) -> None:
+    """Write the losses of the final model into the log, of a state that is measured. Raises StateError."""
+    metrics = state.held_out[-1] if state.held_out else {}
+    done, loss = state.iterations_done, state.losses[-1]
+    events.write("validation", phase=phase_of(job), iterations=done, loss=loss, metrics=metrics)
 
 
 def describe_iteration(record: IterationRecord) -> str:

@@ -18,7 +18,7 @@ from hekat.run.horizontal.trained_model import MODEL_FILE
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE, DIFFERENT_FILE, DOUBTFUL_FILE, EARLIER_FILE
 from hekat.run.horizontal_trees.checkpoints import save_checkpoint_in, saved_iterations_of, say_checkpoint
 from hekat.run.horizontal_trees.evaluation import evaluation_of
-from hekat.run.horizontal_trees.iterations import describe_iteration, phase_of, write_iteration
+from hekat.run.horizontal_trees.iterations import describe_iteration, phase_of, write_final, write_iteration
 from hekat.run.horizontal_trees.load_inputs import RowTreesInputs
 from hekat.run.horizontal_trees.role import RowTreesContext, RowTreesObserver, RowTreesRole, point_of
 from hekat.run.horizontal_trees.state_file import load_trees
@@ -107,6 +107,8 @@ class FolderObserver(RowTreesObserver):
             keep_rows(self._folder.path, self._inputs.tables)
             save_checkpoint_in(self._folder.path, self._inputs.job, state)
             self._reached, self.saved = reached, say_checkpoint(state)
+            if state.measured:
+                write_final(self._folder.events, self._inputs.job, state)
         return self.saved
 
 
