@@ -319,7 +319,8 @@ class HorizontalGradientBoostingRegressor(RegressorMixin, HorizontalTrees):  # t
         >>> rng = np.random.default_rng(1)
         >>> X = {name: rng.normal(size=(200, 2)) for name in ("north", "lake", "county")}
         >>> y = {name: np.abs(rows).sum(axis=1) for name, rows in X.items()}
-        >>> model = HorizontalGradientBoostingRegressor(max_iter=30, max_depth=3, random_state=1).fit(X, y)
+        >>> model = HorizontalGradientBoostingRegressor(max_iter=6, learning_rate=0.5, max_depth=3, random_state=1)
+        >>> model = model.fit(X, y)
         >>> bool(model.score(X["lake"], y["lake"]) > 0.8)
         True
     """
