@@ -19,7 +19,7 @@ from hypothesis import settings
 from hekat.channel import SealedChannel
 from hekat.scheme import paillier, rsa
 
-pytest_plugins = ["tests.durations", "tests.left_out"]
+pytest_plugins = ["tests.durations", "tests.left_out", "tests.marks.cases"]
 
 VECTORS = Path(__file__).parent / "vectors"
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -24,6 +24,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module
 
 
+@pytest.mark.long
 def test_a_dry_run_measures_every_section_and_keeps_nothing() -> None:
     before = {path: path.stat().st_mtime_ns for path in RESULTS.iterdir()}
     command = [sys.executable, str(BENCHMARKS / "bench_cuda.py"), "--device", "emulated"]

@@ -28,6 +28,7 @@ def _data(load: Any, name: str) -> Any:
     return next(data for data in load("trees.compare_lightgbm").compared_data(None) if data.name == name)
 
 
+@pytest.mark.quick_cases("breast cancer-AUC")
 @pytest.mark.parametrize(("name", "metric"), [("wine", "AUC"), ("breast cancer", "AUC"), ("diabetes", "RMSE")])
 def test_a_comparison_trains_all_on_the_same_rows(load: Any, name: str, metric: str) -> None:
     pytest.importorskip("lightgbm", reason="needs hekat[bench]")
@@ -73,6 +74,7 @@ def _silent(line: str) -> None:
     """Progress that nobody reads."""
 
 
+@pytest.mark.quick_cases("counts0-changes0", "counts1-changes1")
 @pytest.mark.parametrize(
     ("counts", "changes"),
     [((2, 3), {}), ((2, 2, 3), {"hide_partition": True, "protection": "lattice"}), ((1, 4), {"protection": "none"})],
@@ -154,6 +156,7 @@ def test_a_joint_prediction_is_the_plain_boosters(load: Any) -> None:
     assert row["mb"] > 0
 
 
+@pytest.mark.long
 def test_trees_across_rows_are_measured_in_turns(load: Any) -> None:
     pytest.importorskip("lightgbm", reason="needs hekat[bench]")
     across = load("trees.across_rows")

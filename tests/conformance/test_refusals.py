@@ -224,6 +224,7 @@ CASES = {
 }
 
 
+@pytest.mark.long_cases("every-one_plus_too_wide")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.size_bits(127)
 def test_bad_arguments_are_refused(engine, case):

@@ -113,6 +113,19 @@ def play(inputs: HorizontalInputs, folder: Path) -> dict[str, object]:
     return run_job(inputs, folder, RunProgress(Console(quiet=True))).summary
 
 
+@pytest.mark.quick_cases(
+    "committee",
+    "authority",
+    "shared",
+    "checked-sums",
+    "daciq",
+    "fixed",
+    "scaffold",
+    "a-sample-of-the-parties",
+    "validation",
+    "paillier-offset",
+    "none",
+)
 @pytest.mark.parametrize("job", [text for text, _ in CASES.values()], indirect=True, ids=CASES)
 def test_bytes_are_those_that_a_run_counts(job, channels, tmp_path, request) -> None:
     slack = CASES[request.node.callspec.id][1]

@@ -86,6 +86,7 @@ def test_no_buffer_is_more_than_an_eighth_too_large() -> None:
     assert len({room_for(words) for words in range(4096, 8192)}) <= 9
 
 
+@pytest.mark.quick_cases("slice of a slice", "buffer", "residues", "transpose of a reshape")
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_keeps_the_memory(memory: ResultMemory, view: str) -> None:
     whole = memory.empty((ROWS,), ROW)

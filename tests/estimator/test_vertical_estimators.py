@@ -130,6 +130,7 @@ def test_shares_leave_nobody_a_weight(tumours, small) -> None:
         assert all(array.dtype == np.uint64 for array in part.arrays.values())
 
 
+@pytest.mark.quick_cases("arbiter")
 @pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
 def test_a_warm_start_goes_on_where_the_last_fit_ended(tumours, small, small_arbiter, form) -> None:
     X, y = tumours

@@ -100,6 +100,7 @@ def test_horizontal_roles_train_what_one_process_trains(fork, tmp_path, paillier
     assert not (apart.run_of("hub") / "model.npz").exists()
 
 
+@pytest.mark.long
 def test_all_roles_know_the_members_that_eight_parties_drew(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 8, 'kind = "lattice"', rounds=1)
     ended = apart.play(fork)
@@ -139,6 +140,7 @@ def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(for
 # --- set intersections -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick_cases("ecdh")
 @pytest.mark.parametrize("kind", ["ecdh", "rsa_blind"])
 def test_parties_of_an_intersection_find_the_same_rows(fork, tmp_path, kind) -> None:
     apart = customers(tmp_path, kind)
@@ -161,6 +163,7 @@ def test_parties_of_an_intersection_find_the_same_rows(fork, tmp_path, kind) -> 
 # --- vertical regressions --------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick_cases("arbiter")
 @pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
 def test_vertical_roles_train_what_one_process_trains(fork, tmp_path, paillier_keys, form) -> None:
     apart = credit(tmp_path, paillier_keys, form)
@@ -204,6 +207,7 @@ def known(value: object) -> object:
     return value
 
 
+@pytest.mark.long
 def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
     """A job without party keys: the command makes a key for each role, which nothing keeps."""
     apart = clinics(tmp_path, 4, 'kind = "lattice"')

@@ -154,6 +154,7 @@ def test_clipping_is_told_by_tensor_with_the_others_together(costs) -> None:
     assert table.rows[1][5:] == ("0.500", "9.54 × 10⁻⁷")
 
 
+@pytest.mark.quick_cases("1", "12")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("tensors", [1, 6, 12])
 def test_many_tensors_and_one_round_are_drawn(tensors, sample) -> None:

@@ -49,7 +49,7 @@ def test_memory_is_bounded_over_all_peers_and_each_may_have_one_message() -> Non
             assert sum(waiting_bytes) <= (60 + MESSAGE_BYTES) * len(parties) + 100
 
 
-@pytest.mark.parametrize("count", [2, 1000])
+@pytest.mark.parametrize("count", [2, 200])
 def test_a_word_of_who_is_given_up_on_passes_messages_that_find_no_room(count: int) -> None:
     """c waits for b, and so reads nothing of what a sent it before; a gives up on b."""
     a, b, c = FakeRelay().add_all(ABC, may_be_lost="b", timeout_s=math.inf)

@@ -198,6 +198,7 @@ def test_an_example_in_parquet_runs_at_once(tmp_path, capsys) -> None:
     test_an_example_runs_at_once(("--data", "parquet"), tmp_path, capsys)
 
 
+@pytest.mark.long
 def test_an_example_of_torch_can_be_run(tmp_path, capsys) -> None:
     pytest.importorskip("torch", reason="needs hekat[torch]")
     assert init(tmp_path / "first", "--example", "--model", "torch") == 0

@@ -168,6 +168,7 @@ def test_dates_in_several_forms_are_left_out_with_a_cure_that_works(tmp_path, ca
     assert "dates       seen, left: as days" in init_with(german, german)
 
 
+@pytest.mark.quick_cases("1099511627777")
 @pytest.mark.parametrize("beyond", [2**40 + 1, -(2.0**41)])
 def test_values_that_a_run_refuses_are_left_out_with_a_cure_that_works(beyond, tmp_path, capsys) -> None:
     def init_with(factor: float) -> str:

@@ -76,6 +76,7 @@ def tables(request, tmp_path) -> list[str]:
     return [str(path) for path in paths]
 
 
+@pytest.mark.quick_cases("db", "parquet")
 def test_tables_of_every_kind_give_a_job_that_can_run(tables, tmp_path, capsys) -> None:
     assert init(tmp_path / "trial", "--from", *tables, "--label", "ill") == 0
     told = capsys.readouterr().out

@@ -43,6 +43,7 @@ def stopped_run(workplace, monkeypatch, *, after: int) -> Path:
     return workplace.folders()[-1]
 
 
+@pytest.mark.quick_cases("lattice")
 @pytest.mark.parametrize("kind", ["lattice", "paillier"])
 def test_a_resumed_run_of_scaffold_ends_with_the_same_model(kind, workplace, monkeypatch) -> None:
     use_scaffold(workplace, 4, "error_feedback = true")
@@ -158,6 +159,7 @@ def killed_as_the_second_round_is_saved(workplace, monkeypatch) -> Path:
     return folder
 
 
+@pytest.mark.quick_cases("scaffold")
 @pytest.mark.parametrize("algorithm", ["scaffold", "fedavg"])
 def test_a_run_that_is_killed_between_two_parties_saving_goes_on_from_the_round_that_all_have(
     algorithm, workplace, monkeypatch

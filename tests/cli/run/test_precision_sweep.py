@@ -14,6 +14,7 @@ def compare(workplace, bits: str) -> None:
     workplace.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["lattice", "paillier", "none"]')
 
 
+@pytest.mark.quick_cases("lattice")
 @pytest.mark.parametrize("protection", ["lattice", "paillier"])
 def test_a_job_is_trained_at_other_bits_too(protection, workplace, monkeypatch, tmp_path) -> None:
     passing = tmp_path / "passing"

@@ -51,6 +51,7 @@ def tensors_of(folder) -> dict[str, np.ndarray]:
         return {name: model[name] for name in model.files if model[name].dtype.kind == "f"}
 
 
+@pytest.mark.quick_cases("lattice-True", "authority-False", "paillier-False", "none-True")
 @pytest.mark.parametrize("hold_out", [False, True])
 def test_a_run_that_stopped_in_the_comparison_is_resumed_for_that_alone(hold_out, protected, comparing) -> None:
     if hold_out:

@@ -29,6 +29,7 @@ def expand(included):
     return [entry["parties"] for entry in included for _ in range(entry["first"], entry["last"] + 1)]
 
 
+@pytest.mark.quick_cases("lattice", "none")
 @pytest.mark.parametrize("protection", ["lattice", "paillier", "none"])
 def test_the_summary_tells_whose_updates_are_in_the_sums(protection, sampled) -> None:
     if protection == "paillier":

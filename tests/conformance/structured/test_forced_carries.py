@@ -263,11 +263,13 @@ QUICK = also_long(
 LONG = [(bits, shape) for bits in LONG_BITS for shape in (SHAPES if bits <= 1041 else shapes_of(bits))]
 
 
+@pytest.mark.long_cases("every-516-ones", "every-2080-below", "every-2048-above", "every-2080-ones")
 @pytest.mark.parametrize(("bits", "shape"), QUICK)
 def test_pairs(engine, numbers, operands, bits, shape):
     check_products(engine, numbers, operands.square(bits, shape), pair_products(operands, bits, shape))
 
 
+@pytest.mark.long_cases("every-512-ones", "every-2080-below", "every-2048-ones")
 @pytest.mark.parametrize(("bits", "shape"), QUICK)
 def test_squares_of_pairs(engine, numbers, operands, bits, shape):
     check_squares(engine, numbers, operands.square(bits, shape), pair_squares(operands, bits, shape))

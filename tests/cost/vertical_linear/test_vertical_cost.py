@@ -18,6 +18,7 @@ def align(firms) -> None:
     (firms.folder / "site.toml").write_text(text.replace("id = 'person'", "ignore = ['person']"))
 
 
+@pytest.mark.quick_cases("50-arbiter-lattice", "0-shared_weights-paillier", "0-arbiter-paillier")
 @pytest.mark.parametrize(
     ("form", "kind"), [("shared_weights", "paillier"), ("arbiter", "paillier"), ("arbiter", "lattice")]
 )

@@ -73,6 +73,7 @@ def test_sums_by_bin(ptx: Any, cpu: Any, form: Any) -> None:
     np.testing.assert_array_equal(ptx.ring_bin_sums(*arguments), cpu.ring_bin_sums(*arguments))
 
 
+@pytest.mark.quick_cases("C8-256-None")
 @pytest.mark.parametrize("value_count", [pytest.param(1, marks=pytest.mark.long), 77, None])
 def test_a_masked_sum(ptx: Any, cpu: Any, form: Any, value_count: int | None) -> None:
     """From values to bytes, added twice, written and opened: each step as on the CPU. None: more than one chunk."""

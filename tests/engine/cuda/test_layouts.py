@@ -60,6 +60,7 @@ def check_layout(threads: int, limbs: int, pairs: bool) -> None:
         assert ints_from_limbs(engine.store(engine.mod_product(a))) == [product]
 
 
+@pytest.mark.quick_cases("2-2-True", "4-4-True", "1-16-True", "1-2-False", "1-2-True", "1-16-False")
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize(("threads", "limbs"), QUICK)
 def test_layout(threads, limbs, pairs):

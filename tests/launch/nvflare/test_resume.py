@@ -69,6 +69,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     return model_of(apart, "north", order)
 
 
+@pytest.mark.quick_cases("one had not saved the last round")
 @pytest.mark.parametrize("one_is_behind", [False, True], ids=["all saved it", "one had not saved the last round"])
 def test_a_resumed_run_has_the_same_bits(tmp_path: Path, unbroken: dict[str, np.ndarray], one_is_behind: bool) -> None:
     apart = clinics(tmp_path, 3, COMMITTEE, rounds=3)

@@ -23,6 +23,7 @@ def cells_of(path, column: str) -> np.ndarray:
         return np.array([float(row[column]) for row in csv.DictReader(file) if row[column] != "NA"])
 
 
+@pytest.mark.quick_cases("mean")
 @pytest.mark.parametrize("rule", ["mean", "median"])
 def test_a_hosts_fill_is_from_its_own_rows_and_stays_in_its_part(rule: str, firms) -> None:
     firms.write_job(f'[columns."cl*"]\nfill = "{rule}"\n', test_data='"clients-test"')

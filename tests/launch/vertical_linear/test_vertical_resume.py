@@ -52,6 +52,7 @@ def stop(firms, monkeypatch, party: str, epoch: int = 3, messages: int = 1):
     return folder, caught.value
 
 
+@pytest.mark.quick_cases("bank-arbiter", "insurer-shared_weights")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("party", ["bank", "insurer"])
 def test_a_run_that_a_party_left_goes_on_as_if_it_had_not(form, party, firms, weights_of, monkeypatch) -> None:

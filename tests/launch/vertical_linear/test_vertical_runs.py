@@ -109,6 +109,7 @@ def test_a_run_with_an_arbiter_is_centralised_training(model, protection, three_
     assert all("intercept" not in parts[name].part.arrays for name in ("insurer", "telephone"))
 
 
+@pytest.mark.quick_cases("arbiter")
 @pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
 def test_a_limit_is_one_for_training_and_predictions_and_scikit_learn_has_none(form, firms) -> None:
     limit = "[training]\nepochs = 2\nlimit_spreads = 0.75\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from tests.launch.vertical_linear.test_example_jobs import CREDIT, joined, run_job, summary_of
@@ -9,6 +10,7 @@ from tests.launch.vertical_linear.test_example_jobs import CREDIT, joined, run_j
 FIRMS = ("bank", "insurer", "telephone")
 
 
+@pytest.mark.long
 def test_the_example_is_as_good_as_all_columns_in_one_place(tmp_path) -> None:
     summary = summary_of(run_job(CREDIT / "job_trees.toml", tmp_path / "runs"))
     (rows, outcomes), (new_rows, new_outcomes) = joined(FIRMS, "train"), joined(FIRMS, "test")

@@ -21,6 +21,7 @@ from hekat.state.array_file import decode_arrays, encode_arrays
 MEASURED = "[validation]\nhold_out = 0.25\n[compare]\ncentralised = true\n"
 
 
+@pytest.mark.quick_cases("lattice")
 @pytest.mark.parametrize("kind", ["none", "lattice"])
 def test_a_run_equals_plain_trees_on_the_joined_rows(clinics, tmp_path, kind: str) -> None:
     clinics.write_job(f"{MEASURED}[protection]\nkind = '{kind}'\n")

@@ -176,6 +176,9 @@ def shortened(received, key):
     return add(add(*received[:2]), received[2]).take(np.arange(0))
 
 
+@pytest.mark.quick_cases(
+    "balanced-dropped", "two_sign_bits-doubled", "offset-altered", "balanced-one_for_all", "two_sign_bits-shortened"
+)
 @pytest.mark.parametrize("change", [dropped, doubled, altered, one_for_all, shortened])
 @pytest.mark.parametrize("layout", ["balanced", "offset", "two_sign_bits"])
 def test_an_aggregator_that_returns_another_sum_is_found_out(

@@ -80,6 +80,7 @@ def test_every_encrypted_sum_is_within_the_stated_bound(case, rehearse, tables_o
     assert np.allclose(state.standardiser.spread, plain.standardiser.spread, rtol=1e-5)
 
 
+@pytest.mark.quick_cases("rmsprop", "adam")
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam", "rmsprop"])
 def test_each_server_optimiser_trains_alike_encrypted_and_plain(optimiser, rehearse, tables_of, settings_of) -> None:
     training = replace(FEDSGD, optimiser=optimiser, learning_rate=0.05, round_count=4)

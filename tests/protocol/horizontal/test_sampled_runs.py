@@ -56,6 +56,7 @@ def descend(tables, samples, rate=0.5):
     return parameters
 
 
+@pytest.mark.quick_cases("balanced-adaptive-5", "offset-daciq-7", "two_sign_bits-fixed-5", "none-7")
 @pytest.mark.parametrize("party_count", [5, 7])
 @pytest.mark.parametrize(
     ("protection", "codec"),

@@ -24,6 +24,13 @@ def paillier_settings(hosts: int = 1, task: str = "binary", **changes: Any) -> A
     return make_settings(hosts, task, protection="paillier", key_bits=BITS, **changes)
 
 
+@pytest.mark.quick_cases(
+    "multiclass-columns6-changes6",
+    "binary-columns5-changes5",
+    "binary-columns0-changes0",
+    "regression-columns3-changes3",
+    "regression-columns2-changes2",
+)
 @pytest.mark.parametrize(
     ("task", "columns", "changes"),
     [

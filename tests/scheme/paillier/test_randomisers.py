@@ -30,6 +30,7 @@ def randomiser_values(setting, ciphertexts, plaintexts):
     return [c * (1 - m * n) % n**2 for c, m in zip(values, plaintexts, strict=True)]
 
 
+@pytest.mark.quick_cases("cpu-2048-djn", "reference-512-standard", "reference-512-djn", "reference-512-crt")
 @pytest.mark.parametrize("variant", ["standard", "djn", "crt"])
 def test_every_ciphertext_has_its_own_randomiser(setting, variant):
     plaintexts = list(range(24))

@@ -164,6 +164,7 @@ def columns_of_all_kinds(rng: np.random.Generator, sizes: list[int]) -> np.ndarr
     )
 
 
+@pytest.mark.quick_cases("True-False-1073741824", "True-True-90", "False-True-1073741824", "False-False-90")
 @pytest.mark.parametrize("weight_max", [90, 2**30])
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("standardise", [True, False])

@@ -41,6 +41,7 @@ def make_columns(rng: np.random.Generator, rows: int) -> np.ndarray:
     )
 
 
+@pytest.mark.quick_cases("1-balanced", "2-two_sign_bits", "2-offset")
 @pytest.mark.parametrize("layout", ["balanced", "offset", "two_sign_bits"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_encrypted_moments_are_those_of_the_pooled_rows(layout, seed, rehearse, settings_of) -> None:
@@ -74,6 +75,14 @@ def make_columns_beside_large_means(rng: np.random.Generator, rows: int) -> np.n
     )
 
 
+@pytest.mark.quick_cases(
+    "1-two_sign_bits-paillier",
+    "2-balanced-paillier",
+    "1-offset-paillier",
+    "2-two_sign_bits-none",
+    "1-balanced-none",
+    "2-offset-none",
+)
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 @pytest.mark.parametrize("layout", ["balanced", "offset", "two_sign_bits"])
 @pytest.mark.parametrize("seed", [1, 2])

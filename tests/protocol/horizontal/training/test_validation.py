@@ -59,6 +59,7 @@ def assert_equal_metrics(found: dict[str, float], expected: dict[str, float], pa
         assert abs(found["auc"] - expected["auc"]) <= found["auc_error"] + 1e-12
 
 
+@pytest.mark.quick_cases("paillier-number", "paillier-two classes", "none-three classes")
 @pytest.mark.parametrize("task", MODELS)
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 def test_metrics_are_those_of_the_pooled_rows(protection, task, rehearse, tables_of, settings_of) -> None:

@@ -78,6 +78,14 @@ def check_same(parts, others) -> None:
             assert np.array_equal(values, others[party].arrays[name]), (party, name)
 
 
+@pytest.mark.quick_cases(
+    "lattice-3-three classes",
+    "lattice-1-number",
+    "paillier-3-two classes",
+    "paillier-1-three classes",
+    "paillier-3-number",
+    "lattice-1-two classes",
+)
 @pytest.mark.parametrize("task", ["two classes", "three classes", "number"])
 @pytest.mark.parametrize("host_count", [1, 3])
 @pytest.mark.parametrize("protection", ["paillier", "lattice"])

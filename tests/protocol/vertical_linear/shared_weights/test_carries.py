@@ -88,6 +88,7 @@ def from_ints(values):
     return limbs_from_ints([int(value) % RING for value in values], 2).reshape(-1, 1, 2)
 
 
+@pytest.mark.quick_cases("residuals-number", "gram-two classes")
 @pytest.mark.parametrize("task", ["two classes", "number"])
 def test_training_keeps_its_bound_where_every_slot_is_carried_into(
     run_of, settings_of, tables_of, gradient_method, carries, task
@@ -151,6 +152,7 @@ def test_more_results_than_may_be_opened_are_refused_before_any_leaves(run_of, s
     assert isinstance(caught.value.__cause__, BoundError)
 
 
+@pytest.mark.quick_cases("residuals-1", "gram-2")
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_a_run_opens_no_more_results_than_were_counted(
     run_of, settings_of, tables_of, gradient_method, epochs, monkeypatch

@@ -346,6 +346,7 @@ def test_a_loss_share_of_another_shape_is_refused(run_of, tables_of, settings_of
         run_of(settings_of(), tables_of(9)).run()
 
 
+@pytest.mark.quick_cases("shop")
 @pytest.mark.parametrize("leaver", ["bank", "shop"])
 def test_a_party_that_leaves_in_mid_epoch_loses_nothing_saved(run_of, tables_of, settings_of, opened, leaver):
     tables, settings = tables_of(10), settings_of(epochs=3)

@@ -45,6 +45,7 @@ def test_equals_centralised_training(
     assert [record.loss for record in run.records["shop"]] == [None] * settings.training.epochs
 
 
+@pytest.mark.quick_cases("residuals-number", "gram-two classes")
 @pytest.mark.parametrize("task", ["two classes", "number"])
 def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, gradient_method, task):
     """Columns lie on the grid of the fixed point, so that nothing but the protocol's own rounding is left."""

@@ -49,6 +49,7 @@ def recover_labels(columns, batches, equations):
     return labels
 
 
+@pytest.mark.quick_cases("residuals")
 def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, gradient_method, monkeypatch):
     rng = np.random.default_rng(11)
     labels = rng.permutation(np.arange(ROWS) % 2)
@@ -105,6 +106,7 @@ def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, grad
         assert abs(accuracy - 0.5) < chance, f"{what}: {accuracy:.2f} of the labels"
 
 
+@pytest.mark.quick_cases("gram")
 def test_shares_of_weights_and_gradients_are_uniform_at_each_party(
     run_of, settings_of, tables_of, views, gradient_method
 ):
@@ -134,6 +136,7 @@ def test_the_ledgers_say_what_opens_and_the_host_gets_no_loss(run_of, settings_o
     assert told == {"bank": {"column_count", "sparse", "share"}, "shop": {"column_count", "sparse", "finished"}}
 
 
+@pytest.mark.quick_cases("residuals-two classes", "gram-number")
 @pytest.mark.parametrize("task", ["two classes", "number"])
 def test_the_loss_opens_to_24_bits_and_no_finer(
     run_of, settings_of, tables_of, centralised, gradient_method, task, monkeypatch

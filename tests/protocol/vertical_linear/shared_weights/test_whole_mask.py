@@ -140,6 +140,7 @@ def decrypt_all(keys, ciphertexts):
     return [value - wrap if 2 * value >= wrap else value for value in ints_from_limbs(limbs)]
 
 
+@pytest.mark.quick_cases("gram")
 def test_no_mask_of_a_run_comes_twice(run_of, settings_of, tables_of, gradient_method, monkeypatch):
     """Each answered ciphertext of each batch has a mask of its own: all masks of a run are different."""
     engine, drawn, answered = get_engine(), [], []

@@ -55,6 +55,7 @@ def test_primes_have_their_size_and_form(bits):
         assert is_key_prime(p)
 
 
+@pytest.mark.quick_cases("40", "32")
 @pytest.mark.parametrize("bits", [32, 40, 48])
 def test_twice_two_primes_is_what_a_prime_less_one_is(bits):
     for _ in range(20):
