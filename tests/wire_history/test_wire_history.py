@@ -26,6 +26,7 @@ from hekat.protocol.secure_sum.masked.messages import (
     ReleasedMessage,
     RunSecretsMessage,
     SumBeginMessage,
+    UploadMessage,
 )
 from hekat.protocol.vertical_linear.arbiter.messages import (
     HostReadyMessage,
@@ -91,6 +92,7 @@ READERS |= {
         RunSecretsMessage,
         ReleasedMessage,
         SumBeginMessage,
+        UploadMessage,
     )
 }
 

@@ -28,11 +28,13 @@ from hekat.protocol.secure_sum.cost.round_bytes import (
     packing_of,
 )
 from hekat.protocol.secure_sum.cost.sent_message import Sent
-from hekat.protocol.secure_sum.masked.cost import parameters_of
+from hekat.protocol.secure_sum.masked.cost import SecretsSoFar, parameters_of
+from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
 from hekat.protocol.secure_sum.masked.opening.committee import say_members
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes, needs_draw
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.run.horizontal.load_inputs import HorizontalInputs
+from hekat.scheme.lattice import LatticeParameters
 
 # A run's folder is named so; the name's length is in every seal.
 RUN_ID = "20250101T000000Z-000000"
@@ -182,11 +184,12 @@ class RoundPlan:
     shape: SumShape
     uploaders: tuple[str, ...]
     upload_number: int
+    held: tuple[LatticeParameters, ...]
     sums: RoundSums
 
     def messages(self, settings: HorizontalSettings) -> Iterator[Sent]:
         """Every message of the round, while nobody is lost."""
-        yield from messages_of_sum(settings.sums, self.shape, self.uploaders, self.upload_number)
+        yield from messages_of_sum(settings.sums, self.shape, self.uploaders, self.upload_number, self.held)
         yield from messages_of_round_end(settings.sums, self.shape.step)
 
 
@@ -195,8 +198,14 @@ def plan_round(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundP
     sums = rehearse_sums(inputs, settings)
     number = settings.training.round_count
     shape = sums.of_round(number, settings.validation.every)
-    uploaders = Participation(settings.sums, inputs.job.digest).parties_in(shape.step)
-    return RoundPlan(shape, uploaders, len(sums.before) + number - 1, sums)
+    samples = Participation(settings.sums, inputs.job.digest)
+    secrets = SecretsSoFar(settings.sums)
+    first = sums.of_round(1, settings.validation.every)
+    for earlier in (*sums.before, first)[: len(sums.before) + min(1, number - 1)]:
+        secrets.take(earlier, len(samples.parties_in(earlier.step)))
+    secrets.skip(max(0, number - 2))
+    uploaders = samples.parties_in(shape.step)
+    return RoundPlan(shape, uploaders, *secrets.take(shape, len(uploaders)), sums)
 
 
 def _cost(
@@ -227,8 +236,8 @@ def _cost(
         _detail(settings, shape, len(uploaders)),
         roles,
         packing_of(settings.sums, shape, len(uploaders)),
-        _bytes_of(settings, plan.sums.before, samples, 0),
-        _bytes_of(settings, plan.sums.after, samples, plan.upload_number + 1),
+        _bytes_of(settings, plan.sums.before, samples, SecretsSoFar(settings.sums)),
+        _bytes_of(settings, plan.sums.after, samples, SecretsSoFar(settings.sums, plan.upload_number + 1)),
         shape.value_count,
         _naming_bytes(settings),
     )
@@ -239,7 +248,9 @@ def _naming_bytes(settings: HorizontalSettings) -> int:
     if settings.protection != "lattice":
         return 0
     told = len(settings.parties) + (settings.authority is not None)
-    groups = ["", *(f"{fold_group(fold)}/" for fold in range(1, settings.validation.folds + 1))]
+    # Rounds of a fold are one group.
+    folds = 0 if shares_secrets(settings.sums) else settings.validation.folds
+    groups = ["", *(f"{fold_group(fold)}/" for fold in range(1, folds + 1))]
     later = range(2, settings.training.round_count + 1)
     return told * sum(len(f"{group}round-{number}") for group in groups for number in later)
 
@@ -249,12 +260,13 @@ def _traffic(settings: HorizontalSettings, messages: Iterable[Sent]) -> dict[str
 
 
 def _bytes_of(
-    settings: HorizontalSettings, shapes: Sequence[SumShape], samples: Participation, first_number: int
+    settings: HorizontalSettings, shapes: Sequence[SumShape], samples: Participation, secrets: SecretsSoFar
 ) -> int:
     """What all roles send for sums that end no round."""
     total = 0
-    for number, shape in enumerate(shapes, first_number):
-        messages = messages_of_sum(settings.sums, shape, samples.parties_in(shape.step), number)
+    for shape in shapes:
+        uploaders = samples.parties_in(shape.step)
+        messages = messages_of_sum(settings.sums, shape, uploaders, *secrets.take(shape, len(uploaders)))
         total += sum(role.sent_bytes for role in _traffic(settings, messages).values())
     return total
 

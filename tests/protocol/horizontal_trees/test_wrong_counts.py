@@ -41,9 +41,9 @@ def test_a_party_that_lies_about_counts_ends_the_run_at_every_party(what, monkey
     assert "counts of rows do not fit together in tree-1/level-0" in str(cause) or "public bound" in str(cause)
 
 
-def drop(party: str, step: str):
+def drop(party: str, step: str, at: str = "deal"):
     def before(name: str, now: str, part: str) -> None:
-        if (name, now, part) == (party, step, "deal"):
+        if (name, now, part) == (party, step, at):
             raise ChannelError("left, as was asked for")
 
     return before
@@ -76,11 +76,12 @@ def test_where_the_job_allows_it_the_others_go_on_from_the_next_tree() -> None:
     assert states["a"].trees[1][0].count[0] == 180
 
 
-def test_a_party_that_leaves_within_a_tree_ends_the_run_and_the_trees_before_it_stay() -> None:
+@pytest.mark.parametrize("part", ["upload", "open"])
+def test_a_party_that_leaves_within_a_tree_ends_the_run_and_the_trees_before_it_stay(part) -> None:
     """The sums of one tree over other parties would tell the part of the one that left: members open none."""
     tables = make_tables(2, rows=(60, 50, 70, 40))
     settings = make_settings(protection="lattice", parties=("a", "b", "c", "d"), min_parties=3)
-    run = Rehearsal(settings, tables, before=drop("d", "tree-2/level-1"))
+    run = Rehearsal(settings, tables, before=drop("d", "tree-2/level-1", part))
     with pytest.raises(PartyStoppedError):
         run.run()
     assert [state.iterations_done for state in run.saved] == [1]

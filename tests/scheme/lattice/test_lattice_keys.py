@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import pickle
 from math import comb
@@ -200,6 +201,15 @@ def test_public_key_is_the_stated_hash():
     for session, number in ((b"", 1), ("text", 1), (b"a", -1), (b"a", 1 << 64)):
         with pytest.raises(InputError):
             public_key(session, number, PARAMETERS)
+
+
+def test_a_purpose_is_one_more_field_under_a_label_of_its_own():
+    fields = (b"hekat-a-v2", b"session", (1).to_bytes(8, "big"), PARAMETERS.name.encode(), b"tree-1/level-0")
+    stated = hashlib.sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
+    assert public_key(b"session", 1, PARAMETERS, b"tree-1/level-0") == stated
+    keys = [public_key(b"session", 1, PARAMETERS, purpose) for purpose in (b"", b"a", b"b", b"ab", b"a\x00")]
+    assert len(set(keys)) == len(keys)
+    assert keys[0] == KEY
 
 
 def test_sums_of_secrets(reference):

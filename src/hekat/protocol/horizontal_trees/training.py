@@ -262,7 +262,8 @@ class _Trainer:
             if self._objective.has_constant_hessian:
                 counters += reach_counters(derivatives[0], state.reach, LATER_BOUNDS)
                 told += f"; {_told_of_reach(LATER_BOUNDS)}"
-            sums.update(sum_counters(self._aggregation, step, counters, value_bits=COUNTER_BITS))
+            found = sum_counters(self._aggregation, step, counters, value_bits=COUNTER_BITS, recodes=True)
+            sums.update(found)
             run.note(step, told)
             return read_leaves(sums, leaves, largest)
 

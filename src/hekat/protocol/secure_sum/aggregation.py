@@ -46,7 +46,8 @@ class SumRequest:
     `value_bits` (None: the codec's setting; 1 packs yes-or-no counters most tightly). Value and weight are scaled by
     the same integer, so the mean is not biased. Tensors are arrays, or streams that are read and given their mean in
     pieces. A request without tensors is for the counters alone. `values_ahead`: of how many values the tensors of the
-    round are that this sum goes ahead of; None where it goes ahead of none.
+    round are that this sum goes ahead of; None where it goes ahead of none. `recodes`: a request for counters alone,
+    whose digits may be of any other number of bits, where that saves a secret (`lattice`).
     """
 
     step: str
@@ -56,6 +57,7 @@ class SumRequest:
     counters: Sequence[Counter] = ()
     value_bits: int | None = None
     values_ahead: int | None = None
+    recodes: bool = False
 
 
 class Aggregation(Protocol):
@@ -130,9 +132,10 @@ def sum_counters(
     *,
     value_bits: int | None = None,
     values_ahead: int | None = None,
+    recodes: bool = False,
 ) -> dict[str, int]:
-    """The exact sum of each counter over all parties, by name; `values_ahead` as in SumRequest."""
-    request = SumRequest(step, counters=counters, value_bits=value_bits, values_ahead=values_ahead)
+    """The exact sum of each counter over all parties, by name; `values_ahead` and `recodes` as in SumRequest."""
+    request = SumRequest(step, counters=counters, value_bits=value_bits, values_ahead=values_ahead, recodes=recodes)
     return aggregation.weighted_mean(request).counters
 
 

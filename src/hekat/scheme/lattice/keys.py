@@ -25,6 +25,7 @@ from hekat.scheme.parameter_set import check_same_parameters
 
 SEED_BYTES: Final = CHACHA20_KEY_BYTES
 PUBLIC_KEY_DOMAIN: Final = b"hekat-a-v1"
+PURPOSE_DOMAIN: Final = b"hekat-a-v2"
 
 SecretSumArray = npt.NDArray[np.int32]
 
@@ -257,16 +258,18 @@ def sum_secrets(secrets: Sequence[SecretKey]) -> SecretSum:
     return SecretSum(parameters, total, len(secrets))
 
 
-def public_key(session_id: bytes, upload_number: int, parameters: LatticeParameters) -> bytes:
+def public_key(session_id: bytes, upload_number: int, parameters: LatticeParameters, purpose: bytes = b"") -> bytes:
     """The key of `a` in one upload, equal at all parties, never repeated.
 
     SHA-256 of four fields, each behind its length in four big-endian bytes: b"hekat-a-v1", the session id, the number
-    as eight big-endian bytes, the set's name in UTF-8.
+    as eight big-endian bytes, the set's name in UTF-8. With a purpose the first field is b"hekat-a-v2", and the purpose
+    is a fifth one.
 
     Args:
         session_id: What names the session at all parties; not empty.
         upload_number: Counts the uploads of a session, in [0, 2^64).
         parameters: The set of the upload.
+        purpose: What tells uploads under one number apart; parties of other purposes mask under other polynomials.
 
     Returns:
         32 bytes.
@@ -285,7 +288,9 @@ def public_key(session_id: bytes, upload_number: int, parameters: LatticeParamet
         raise InputError("session id refused", expected="at least one byte", got="none, or no bytes")
     if not 0 <= upload_number < 1 << 64:
         raise InputError("upload number refused", expected="0 to 2^64 - 1", got=str(upload_number))
-    fields = (PUBLIC_KEY_DOMAIN, session_id, upload_number.to_bytes(8, "big"), parameters.name.encode())
+    fields = [PUBLIC_KEY_DOMAIN, session_id, upload_number.to_bytes(8, "big"), parameters.name.encode()]
+    if purpose:
+        fields = [PURPOSE_DOMAIN, *fields[1:], purpose]
     return hashlib.sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
 
 

@@ -14,7 +14,8 @@ from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
 
 @dataclass(frozen=True)
 class SumShape:
-    """The public form of one sum: shapes of its tensors, its counters, bits of a value; `is_fitted`: ranges go first.
+    """The public form of one sum: shapes of its tensors, its counters, bits of a value; `is_fitted`: ranges go first;
+    `recodes` as in SumRequest.
 
     The counters' values are 0.
     """
@@ -24,6 +25,7 @@ class SumShape:
     counters: tuple[Counter, ...]
     value_bits: int
     is_fitted: bool = False
+    recodes: bool = False
 
     @property
     def like(self) -> dict[str, FloatArray]:
@@ -53,7 +55,8 @@ class SumRecorder(Alone):
         shapes = {name: tuple(values.shape) for name, values in request.tensors.items()}
         zeros = tuple(replace(counter, value=0) for counter in request.counters)
         bits = request.value_bits or self._value_bits
-        self.sums.append(SumShape(request.step, shapes, zeros, bits, is_fitted=request.step == self._fitted))
+        is_fitted = request.step == self._fitted
+        self.sums.append(SumShape(request.step, shapes, zeros, bits, is_fitted, request.recodes))
         return super().weighted_mean(request)
 
     def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:

@@ -24,6 +24,7 @@ from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessag
 from hekat.protocol.secure_sum.plain.messages import PlainMeanMessage, PlainUpdateMessage
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.update_codec import UpdateCodec
+from hekat.scheme.lattice import LatticeParameters
 from hekat.scheme.paillier.keys.parameters import plaintext_bits_of
 from hekat.wire.body import pack_body, packed_bytes_length
 from hekat.wire.paillier import written_ciphertexts_bytes
@@ -43,14 +44,21 @@ class RoleBytes:
 
 
 def messages_of_sum(
-    settings: SumSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
+    settings: SumSettings,
+    shape: SumShape,
+    uploaders: Sequence[str],
+    upload_number: int,
+    held: Sequence[LatticeParameters] = (),
 ) -> Iterator[Sent]:
-    """Every message of one sum, with `uploaders` the parties that train; `upload_number`: under `lattice`."""
+    """Every message of one sum, with `uploaders` the parties that train.
+
+    Under `lattice` by its `upload_number`, and sets whose secrets are `held` for it (`SecretsSoFar.take` tells both).
+    """
     hub = settings.aggregator
     if shape.is_fitted:
         yield from _fitting_messages(settings, shape, uploaders)
     if settings.protection == "lattice":
-        yield from masked_messages(settings, shape, uploaders, upload_number)
+        yield from masked_messages(settings, shape, uploaders, upload_number, held)
         return
     if settings.protection == "paillier":
         up, down = _paillier_bytes(settings, shape, len(uploaders))

@@ -8,16 +8,17 @@ docs/spec/committee.md. Memory: one accumulator, and the blocks of the one uploa
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.checked_sum import check_part, commit_to, whole_blocks
-from hekat.protocol.secure_sum.masked.group_parties import GroupParties
-from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step
+from hekat.protocol.secure_sum.masked.group.group_parties import GroupParties
+from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
+from hekat.protocol.secure_sum.masked.group.sum_form import is_dealt_ahead
+from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step, further_step
 from hekat.protocol.secure_sum.masked.message_checks import (
     check_block,
     check_dealt,
@@ -44,13 +45,14 @@ from hekat.protocol.secure_sum.masked.messages import (
     UploadMessage,
     WholeSumBlockMessage,
 )
+from hekat.protocol.secure_sum.masked.opener_roles import OpenerRoles
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme
 from hekat.protocol.secure_sum.masked.opening.party_opening import included_set_of
 from hekat.protocol.secure_sum.masked.opening.share_check import CheckAnswer, challenge_digest_of, judge_dealers
 from hekat.protocol.secure_sum.masked.opening.share_message import DigestList
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count
-from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
 from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
 from hekat.protocol.secure_sum.participation import participation_of
@@ -61,7 +63,7 @@ from hekat.protocol.secure_sum.timeouts import Deadline
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
 
-T = TypeVar("T")
+_ANOTHER_UPLOAD = "uploads another size, or with another model, bounds or counters than most"
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,13 @@ class MaskedSummation(Summation):
         self._groups, self._number, self._step_timeout_s = groups, number, step_timeout_s
         # The aggregator has no key: it uses only the public part of the scheme.
         self._scheme = make_opening_scheme(settings, members=members)
+        self._openers = OpenerRoles(channel, settings, roster, self._scheme)
         self._participation = participation_of(channel, settings)
         self._most_slots = 0
         self._ahead: _Dealing | None = None
+        # What is open of the group at hand, by the name of its set: further sums of the group need no other secret.
+        self._shares_secrets, self._group = shares_secrets(settings), ""
+        self._opened: dict[str, _Dealing] = {}
 
     def bound_slots(self, most_slots: int) -> None:
         """Accept no upload of more slots from now on; before the first call, accept none."""
@@ -115,7 +121,7 @@ class MaskedSummation(Summation):
     def finish(self) -> None:
         """Tell a key authority that no upload follows."""
         self._drop_ahead()
-        self._tell_authority(AUTHORITY_STEP, BeginMessage("", self._number, []))
+        self._openers.tell_authority(AUTHORITY_STEP, BeginMessage("", self._number, []))
 
     def serve(self, step: str, then: str = "") -> None:
         """One sum, in as many uploads as it takes; secrets of the step `then` are dealt and checked on the way.
@@ -123,25 +129,27 @@ class MaskedSummation(Summation):
         Raises ProtocolError where too few parties or members are left.
         """
         self.begin(step)
+        if self._group != group_of(step):
+            self._group, self._opened = group_of(step), {}
+        if self._shares_secrets and group_of(then) == self._group and not is_dealt_ahead(step, then):
+            then = ""  # it needs no secret of its own
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
-            unopened = self._serve_upload(self._take_dealt(step), then)
+            if self._serve_further(step, then):
+                return
+            dealing = self._take_dealt(step)
+            unopened = self._serve_upload(dealing, then)
             if not unopened:
+                if self._shares_secrets:
+                    self._opened[dealing.set_name] = dealing
                 return
             self._groups.check(step)
         raise ProtocolError(
             f"the sum of {step} does not open",
             expected=f"one of {MAX_UPLOADS} uploads to open at all parties",
             got=f"none did; the last not at {', '.join(unopened)}",
-            cure=self._whom_to_ask(),
+            cure=self._openers.whom_to_ask,
         )
-
-    def _whom_to_ask(self) -> str:
-        authority, leader = self._settings.authority, self._settings.leader
-        if not authority:
-            return "the ledgers say whose releases did not fit: find out what runs there"
-        # No party can tell a release that is wrong from one under another key than the first party gave the parties.
-        return f"find out what runs at {authority}, and at {leader}, which gave {authority} the key of its releases"
 
     # --- shares ----------------------------------------------------------------------------------------
 
@@ -163,14 +171,14 @@ class MaskedSummation(Summation):
         """Parties see by the step that begins next that this one does not; an authority is told."""
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
-            self._tell_authority(ahead.leg.name("included"), IncludedMessage(b"", "", {}, {}, {}, {}))
+            self._openers.tell_authority(ahead.leg.name("included"), IncludedMessage(b"", "", {}, {}, {}, {}))
 
     def _begin_upload(self, step: str) -> Leg:
         leg = Leg(step, self._number, self._roster.parties)
         self._number += 1
         begin = BeginMessage(leg.step, leg.number, list(leg.participants))
         self._roster.send_to_all(begin_step(leg.step), begin)
-        self._tell_authority(AUTHORITY_STEP, begin)
+        self._openers.tell_authority(AUTHORITY_STEP, begin)
         return leg
 
     def _receive_dealt(self, leg: Leg) -> _Dealing:
@@ -195,8 +203,8 @@ class MaskedSummation(Summation):
         offsets = {party: message.offset for party, message in dealing.dealt.items()}
         dealers = DealersMessage(dealing.set_name, digests, signatures, offsets)
         with self._channel.encoding_once(dealers):
-            for member in self._reachable_members():
-                self._send_to_member(member, dealing.leg.name("dealers"), dealers)
+            for member in self._openers.reachable:
+                self._openers.send(member, dealing.leg.name("dealers"), dealers)
 
     def _check_shares(self, dealing: _Dealing) -> None:
         """Leave out, by name, parties whose shares members cannot use or that lie on no polynomial."""
@@ -205,8 +213,8 @@ class MaskedSummation(Summation):
         leg, dealt = dealing.leg, dealing.dealt
         context = leg.dealing_context(self._channel.session_id, dealing.set_name)
         answers: dict[int, CheckAnswer] = {}
-        for member in self._reachable_members():
-            checked = self._receive_from_member(member, leg.name("checked"), CheckedMessage)
+        for member in self._openers.reachable:
+            checked = self._openers.receive(member, leg.name("checked"), CheckedMessage)
             if checked is not None:
                 answers[self._scheme.members.index(member) + 1] = read_answer(checked)
         self._drop_lone_accusers(leg, dealt, answers)
@@ -214,7 +222,7 @@ class MaskedSummation(Summation):
             lists = {party: DigestList(tuple(one.share_digests), one.signature) for party, one in dealt.items()}
             verdict = judge_dealers(tuple(dealt), answers, challenge_digest_of(context, lists), self._scheme.quorum)
         for point, reason in verdict.faulty_members.items():
-            self._give_up_member(self._scheme.members[point - 1], f"in the share check of {leg.step} it {reason}")
+            self._openers.give_up(self._scheme.members[point - 1], f"in the share check of {leg.step} it {reason}")
         for party, reason in verdict.refused.items():
             self._roster.expel(party, f"its shares in {leg.step} were refused: {reason}")
 
@@ -226,48 +234,54 @@ class MaskedSummation(Summation):
         for point, answer in list(answers.items()):
             if len(accepted & answer.refused.keys()) > spare:
                 del answers[point]
-                self._give_up_member(self._scheme.members[point - 1], f"it refuses too many shares in {leg.step}")
+                self._openers.give_up(self._scheme.members[point - 1], f"it refuses too many shares in {leg.step}")
+
+    # --- further sums of a group ---------------------------------------------------------------------------
+
+    def _serve_further(self, step: str, then: str) -> bool:
+        """Serve the sum, where the group's parties mask it under secrets that they have; whether they do."""
+        if not self._opened or (self._ahead is not None and self._ahead.leg.step == step):
+            return False
+        self._drop_ahead()
+        announced = self._roster.receive_alike(
+            further_step(step),
+            UploadMessage,
+            _form_of_upload,
+            f"in {step} it {_ANOTHER_UPLOAD}",
+            lambda party, message: check_upload(message, None, self._most_slots),
+            among=self.parties_in(step),
+        )
+        self._groups.check(step)
+        dealing = next((self._opened.get(message.parameter_set) for message in announced.values()), None)
+        if dealing is None:
+            return False
+        further = replace(dealing, leg=replace(dealing.leg, step=step))
+        context, accumulator, statements = self._add_uploads(further, announced)
+        self._state(further, context, statements, then, is_further=True)
+        next_leg = self._begin_upload(then) if then else None
+        self._send_sum(further.leg, SETS[context.set_name], accumulator)
+        if next_leg is not None:
+            self._ahead = self._receive_dealt(next_leg)
+            self._state_dealers(self._ahead)
+            self._check_shares(self._ahead)
+        return True
 
     # --- uploads ---------------------------------------------------------------------------------------
 
     def _serve_upload(self, dealing: _Dealing, then: str) -> tuple[str, ...]:
         """The parties that say that the sum does not open; none, once it stands."""
-        leg, dealt = dealing.leg, dealing.dealt
-        announced = self._receive_announced(dealing)
-        self._check_enough(leg)
-        self._groups.check(leg.step)
-        some = next(iter(announced.values()))
-        context = UploadContext(self._channel.session_id, leg.number, leg.step, dealing.set_name, some.agreement)
+        leg = dealing.leg
+        context, accumulator, statements = self._add_uploads(dealing, self._receive_announced(dealing))
         parameters = SETS[context.set_name]
-        accumulator = Accumulator(parameters, some.lane_count)
-        statements: dict[str, StatementMessage] = {}
-        for party in self._roster.left_of(announced):
-            earlier = [statement.upload_digest for statement in statements.values()]
-            statement = self._add_upload(leg, context, party, some.lane_count, dealt[party], accumulator, earlier)
-            if statement is not None:
-                statements[party] = statement
-        # Before any member releases: the parties that a group was released for cannot be changed afterwards.
-        self._check_enough(leg)
-        self._groups.check(leg.step)
-        self._check_members(leg, self._reachable_members())
+        self._openers.check_enough(leg.step, self._openers.reachable)
         self._groups.bind(leg.step, statements)
-        stated = IncludedMessage(
-            agreement=context.agreement,
-            next_step=then,
-            upload_digests={party: statement.upload_digest for party, statement in statements.items()},
-            share_digests={party: dealt[party].share_digests for party in statements},
-            salts={party: statement.salt for party, statement in statements.items()},
-            signatures={party: statement.signature for party, statement in statements.items()},
-        )
-        self._roster.send_to_all(leg.name("included"), stated)
-        self._tell_authority(leg.name("included"), stated)
+        stated = self._state(dealing, context, statements, then)
         commitment = self._commit(leg, parameters, accumulator) if self._settings.check_sum else b""
         included = included_set_of(context, stated, commitment)
         next_leg = self._begin_upload(then) if then else None
         released = self._receive_released(leg, parameters, included)
         parts = self._receive_parts(leg, parameters, included) if self._settings.check_sum else None
         ahead = None if next_leg is None else self._receive_dealt(next_leg)
-
         self._roster.send_to_all(leg.name("sum"), released)
         if parts is not None:
             self._send_whole(leg, parameters, accumulator, parts)
@@ -287,11 +301,56 @@ class MaskedSummation(Summation):
         return self._roster.receive_alike(
             leg.name("upload"),
             UploadMessage,
-            lambda message: (message.lane_count, message.agreement),
-            f"in {leg.step} it uploads another size, or with another model, bounds or counters than most",
+            _form_of_upload,
+            f"in {leg.step} it {_ANOTHER_UPLOAD}",
             lambda party, message: check_upload(message, dealing.set_name, self._most_slots),
             among=dealing.dealt,
         )
+
+    def _add_uploads(
+        self, dealing: _Dealing, announced: dict[str, UploadMessage]
+    ) -> tuple[UploadContext, Accumulator, dict[str, StatementMessage]]:
+        """The sum of the uploads of the parties that announced theirs, and what they signed."""
+        leg = dealing.leg
+        self._check_enough(leg)
+        self._groups.check(leg.step)
+        some = next(iter(announced.values()))
+        context = UploadContext(self._channel.session_id, leg.number, leg.step, dealing.set_name, some.agreement)
+        accumulator = Accumulator(SETS[context.set_name], some.lane_count)
+        statements: dict[str, StatementMessage] = {}
+        for party in self._roster.left_of(announced):
+            earlier = [statement.upload_digest for statement in statements.values()]
+            shares = dealing.dealt[party].share_digests
+            statement = self._add_upload(leg, context, party, some.lane_count, shares, accumulator, earlier)
+            if statement is not None:
+                statements[party] = statement
+        # Before any member releases: the parties that a group was released for cannot be changed afterwards.
+        self._check_enough(leg)
+        self._groups.check(leg.step)
+        return context, accumulator, statements
+
+    def _state(
+        self,
+        dealing: _Dealing,
+        context: UploadContext,
+        statements: dict[str, StatementMessage],
+        then: str,
+        *,
+        is_further: bool = False,
+    ) -> IncludedMessage:
+        """Tell everybody whose uploads are in the sum. The shares of a further sum are those that were stated first."""
+        dealers = () if is_further else tuple(statements)
+        stated = IncludedMessage(
+            agreement=context.agreement,
+            next_step=then,
+            upload_digests={party: statement.upload_digest for party, statement in statements.items()},
+            share_digests={party: dealing.dealt[party].share_digests for party in dealers},
+            salts={party: statements[party].salt for party in dealers},
+            signatures={party: statement.signature for party, statement in statements.items()},
+        )
+        self._roster.send_to_all(dealing.leg.name("included"), stated)
+        self._openers.tell_authority(dealing.leg.name("included"), stated)
+        return stated
 
     def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
         """Commit to the sum, to every opener, before any member releases."""
@@ -299,7 +358,7 @@ class MaskedSummation(Summation):
             block_slots = block_values(parameters, BLOCK_SLOTS)
             committed = commit_to(accumulator, parameters, accumulator.addend_count, block_slots)
         self._roster.send_to_all(leg.name("committed"), committed)
-        self._tell_authority(leg.name("committed"), committed)
+        self._openers.tell_authority(leg.name("committed"), committed)
         return committed.commitment
 
     def _receive_parts(
@@ -336,7 +395,7 @@ class MaskedSummation(Summation):
         context: UploadContext,
         party: str,
         lane_count: int,
-        dealt: DealtMessage,
+        share_digests: Sequence[bytes],
         accumulator: Accumulator,
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
@@ -368,7 +427,7 @@ class MaskedSummation(Summation):
                     statement,
                     context,
                     upload_digest_of(digests),
-                    dealt.share_digests,
+                    share_digests,
                     earlier,
                     self._channel.verify,
                     salted=not self._scheme.members,
@@ -387,24 +446,13 @@ class MaskedSummation(Summation):
         size = self._scheme.release_bytes(parameters.form.ring.degree) + SEAL_BYTES
         check = check_released(included, size, self._channel.verify)
         released: dict[str, ReleasedMessage] = {}
-        for member in self._reachable_members():
-            message = self._receive_from_member(member, leg.name("released"), ReleasedMessage, partial(check, member))
+        for member in self._openers.reachable:
+            message = self._openers.receive(member, leg.name("released"), ReleasedMessage, partial(check, member))
             if message is not None:
                 released[member] = message
-        self._check_members(leg, released)
+        self._openers.check_enough(leg.step, released)
         releases = {member: message.release for member, message in released.items()}
         return SumBeginMessage(releases, {member: message.signature for member, message in released.items()})
-
-    def _check_members(self, leg: Leg, members: Collection[str]) -> None:
-        if len(members) < self._scheme.quorum:
-            lost = self._roster.lost
-            gone = "; ".join(f"{member} ({lost[member]})" for member in self._scheme.members if member in lost)
-            raise ProtocolError(
-                f"too few members are left to open the sum of {leg.step}",
-                expected=f"{self._scheme.quorum} of {', '.join(self._scheme.members)}",
-                got=f"{', '.join(members) or 'none'}, lost: {gone}",
-                cure="resume from the last checkpoint once they are back: a new session begins",
-            )
 
     def _send_sum(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> None:
         blocks = accumulator.write(block_values(parameters, BLOCK_SLOTS))
@@ -447,32 +495,6 @@ class MaskedSummation(Summation):
             )
         return unopened
 
-    # --- members ---------------------------------------------------------------------------------------
 
-    def _reachable_members(self) -> tuple[str, ...]:
-        lost = self._roster.lost
-        return tuple(member for member in self._scheme.members if member not in lost)
-
-    def _give_up_member(self, member: str, reason: str) -> None:
-        if member == self._settings.authority:
-            raise ProtocolError(f"the key authority {member} cannot open", got=reason, cure="ask its operator")
-        self._roster.expel(member, reason)
-
-    def _tell_authority(self, step: str, message: object) -> None:
-        if self._settings.authority is not None:
-            self._channel.send(self._settings.authority, step, message)
-
-    def _send_to_member(self, member: str, step: str, message: object) -> None:
-        if member == self._settings.authority:
-            self._channel.send(member, step, message)
-        else:
-            self._roster.send(member, step, message)
-
-    def _receive_from_member(
-        self, member: str, step: str, message_type: type[T], check: Callable[[T], None] = lambda message: None
-    ) -> T | None:
-        if member != self._settings.authority:
-            return self._roster.receive(member, step, message_type, check)
-        message = self._channel.receive(member, step, message_type)
-        check(message)
-        return message
+def _form_of_upload(message: UploadMessage) -> tuple[str, int, bytes]:
+    return message.parameter_set, message.lane_count, message.agreement

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
-from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, begin_step
+from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
+from hekat.protocol.secure_sum.masked.group.sum_form import SumForm, choose_form, is_dealt_ahead
+from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, begin_step, further_step
 from hekat.protocol.secure_sum.masked.messages import (
     BeginMessage,
     CheckedMessage,
@@ -43,7 +46,7 @@ from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContex
 from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.scheme.lattice import LatticeParameters, block_values
+from hekat.scheme.lattice import SETS, LatticeParameters, block_values
 
 _DIGEST, _SIGNATURE = bytes(32), bytes(64)
 
@@ -76,26 +79,83 @@ def dealt_by(scheme: OpeningScheme, dealer: str, parameters: LatticeParameters) 
     return scheme.deal(UploadContext(bytes(32), 0, "cost", parameters.name), dealer, parameters, scheme.draw_keys())
 
 
+class SecretsSoFar:
+    """What the sums of a run leave to the ones after them: numbers that are taken, and secrets of the group at hand."""
+
+    def __init__(self, settings: SumSettings, next_number: int = 0) -> None:
+        self._settings, self._next_number = settings, next_number
+        self._last = ""
+        self._held: dict[str, int] = {}
+
+    def skip(self, uploads: int) -> None:
+        """So many sums of groups of their own go by."""
+        self._next_number += uploads
+
+    def take(self, shape: SumShape, uploader_count: int) -> tuple[int, tuple[LatticeParameters, ...]]:
+        """The upload number of the run's next sum, and the sets whose secrets its group has."""
+        step, last, self._last = shape.step, self._last, shape.step
+        held: tuple[LatticeParameters, ...] = ()
+        if shares_secrets(self._settings):
+            if group_of(step) != group_of(last):
+                self._held = {}
+            if not is_dealt_ahead(last, step):
+                held = tuple(SETS[name] for name in self._held)
+            name = form_of(self._settings, shape, uploader_count, held).parameters.name
+            if SETS[name] in held:
+                return self._held[name], held
+            self._held[name] = self._next_number
+        self._next_number += 1
+        return self._next_number - 1, held
+
+
+def form_of(
+    settings: SumSettings, shape: SumShape, uploader_count: int, held: Sequence[LatticeParameters] = ()
+) -> SumForm:
+    """The sum's set and bits."""
+
+    def slots_of(bits: int) -> int:
+        return stream_of(settings, replace(shape, value_bits=bits)).slot_count
+
+    return choose_form(settings, shape.value_bits, uploader_count, slots_of, held, recodes=shape.recodes)
+
+
 def masked_messages(
-    settings: SumSettings, shape: SumShape, uploaders: Sequence[str], upload_number: int
+    settings: SumSettings,
+    shape: SumShape,
+    uploaders: Sequence[str],
+    upload_number: int,
+    held: Sequence[LatticeParameters] = (),
 ) -> Iterator[Sent]:
-    """Every message of one sum."""
-    parameters = parameters_of(settings, shape, len(uploaders))
+    """Every message of one sum; `held`: sets whose secrets its group has."""
+    form = form_of(settings, shape, len(uploaders), held)
+    parameters = form.parameters
     scheme = make_opening_scheme(
         settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings)
     )
     leg = Leg(shape.step, upload_number, settings.parties)
-    slot_count = stream_of(settings, shape).slot_count
+    slot_count = stream_of(settings, replace(shape, value_bits=form.bits)).slot_count
     dealt = dealt_by(scheme, uploaders[0], parameters)
-    yield from _begin(settings, leg)
-    yield from _shares(settings, scheme, leg, parameters, uploaders, dealt)
+    is_further = parameters in held
+    announced = further_step(shape.step) if is_further else leg.name("upload")
+    if not is_further:
+        if held:
+            yield from _announcements(settings, parameters, uploaders, slot_count, further_step(shape.step))
+        yield from _begin(settings, leg)
+        yield from _shares(settings, scheme, leg, parameters, uploaders, dealt)
+    yield from _announcements(settings, parameters, uploaders, slot_count, announced)
     yield from _uploads(settings, leg, parameters, uploaders, slot_count, dealt)
     # A histogram of exponents comes just before its round's sum.
-    then = group_of(shape.step) if shape.step.endswith("/exponents") else ""
-    yield from _release(settings, scheme, leg, parameters, uploaders, dealt, then)
+    then = group_of(shape.step) if is_dealt_ahead(shape.step, group_of(shape.step)) else ""
+    yield from _included(settings, leg, uploaders, Dealt(None) if is_further else dealt, then)
+    if not is_further:
+        yield from _release(settings, scheme, leg, parameters)
     if settings.check_sum:
         yield from _parts(settings, leg, parameters, uploaders)
-    yield from _sum(settings, scheme, leg, parameters, slot_count, len(uploaders))
+    if not is_further:
+        yield from _releases(settings, scheme, leg, parameters)
+    yield from _sum(settings, leg, parameters, slot_count, len(uploaders))
+    if not is_further:
+        yield from _outcome(settings, leg)
 
 
 def _begin(settings: SumSettings, leg: Leg) -> Iterator[Sent]:
@@ -131,6 +191,14 @@ def _shares(
         yield Sent(member, hub, leg.name("checked"), checked)
 
 
+def _announcements(
+    settings: SumSettings, parameters: LatticeParameters, uploaders: Sequence[str], slot_count: int, step: str
+) -> Iterator[Sent]:
+    announced = message_bytes(UploadMessage(parameters.name, slot_count, _DIGEST))
+    for party in uploaders:
+        yield Sent(party, settings.aggregator, step, announced)
+
+
 def _uploads(
     settings: SumSettings,
     leg: Leg,
@@ -141,43 +209,37 @@ def _uploads(
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
     block_slots = block_values(parameters, BLOCK_SLOTS)
-    announced = message_bytes(UploadMessage(parameters.name, slot_count, _DIGEST))
     statement = message_bytes(StatementMessage(_DIGEST, dealt.salt, _SIGNATURE))
     for party in uploaders:
-        yield Sent(party, hub, leg.name("upload"), announced)
         for count in _blocks(slot_count, block_slots):
             yield Sent(party, hub, leg.name("block"), _block_bytes(MaskedBlockMessage, form.written_bytes(count)))
         yield Sent(party, hub, leg.name("statement"), statement)
 
 
-def _release(
-    settings: SumSettings,
-    scheme: OpeningScheme,
-    leg: Leg,
-    parameters: LatticeParameters,
-    uploaders: Sequence[str],
-    dealt: Dealt,
-    then: str,
-) -> Iterator[Sent]:
-    hub = settings.aggregator
+def _included(settings: SumSettings, leg: Leg, uploaders: Sequence[str], dealt: Dealt, then: str) -> Iterator[Sent]:
+    """The statement; shares and salts, where nothing was dealt for the sum, are the ones of the sum before."""
+    shares = {party: list(dealt.digests) for party in uploaders} if dealt.digests else {}
     included = message_bytes(
         IncludedMessage(
             agreement=_DIGEST,
             next_step=then,
             upload_digests=dict.fromkeys(uploaders, _DIGEST),
-            share_digests={party: list(dealt.digests) for party in uploaders},
-            salts=dict.fromkeys(uploaders, dealt.salt),
+            share_digests=shares,
+            salts=dict.fromkeys(shares, dealt.salt),
             signatures=dict.fromkeys(uploaders, _SIGNATURE),
         )
     )
     authority = () if settings.authority is None else (settings.authority,)
     for role in (*settings.parties, *authority):
-        yield Sent(hub, role, leg.name("included"), included)
+        yield Sent(settings.aggregator, role, leg.name("included"), included)
+
+
+def _release(settings: SumSettings, scheme: OpeningScheme, leg: Leg, parameters: LatticeParameters) -> Iterator[Sent]:
     if not scheme.members:
         return
     released = message_bytes(ReleasedMessage(_DIGEST, _sealed_release(scheme, parameters), _SIGNATURE))
     for member in scheme.members:
-        yield Sent(member, hub, leg.name("released"), released)
+        yield Sent(member, settings.aggregator, leg.name("released"), released)
 
 
 def _parts(settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str]) -> Iterator[Sent]:
@@ -196,30 +258,34 @@ def _parts(settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploa
         yield Sent(hub, party, leg.name("parts"), told)
 
 
+def _releases(settings: SumSettings, scheme: OpeningScheme, leg: Leg, parameters: LatticeParameters) -> Iterator[Sent]:
+    """What members released, as all parties are told."""
+    releases = dict.fromkeys(scheme.members, _sealed_release(scheme, parameters))
+    begin = message_bytes(SumBeginMessage(releases, dict.fromkeys(scheme.members, _SIGNATURE)))
+    for party in settings.parties:
+        yield Sent(settings.aggregator, party, leg.name("sum"), begin)
+
+
 def _sum(
-    settings: SumSettings,
-    scheme: OpeningScheme,
-    leg: Leg,
-    parameters: LatticeParameters,
-    slot_count: int,
-    addend_count: int,
+    settings: SumSettings, leg: Leg, parameters: LatticeParameters, slot_count: int, addend_count: int
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
     bits = whole_bits(form, addend_count)
-    releases = dict.fromkeys(scheme.members, _sealed_release(scheme, parameters))
-    begin = message_bytes(SumBeginMessage(releases, dict.fromkeys(scheme.members, _SIGNATURE)))
-    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
-    outcome = message_bytes(OutcomeMessage(stands=True))
     for party in settings.parties:
-        yield Sent(hub, party, leg.name("sum"), begin)
         for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):
             if settings.check_sum:
                 size = whole_bytes(form.field_count(count), bits)
                 yield Sent(hub, party, leg.name("whole-block"), _block_bytes(WholeSumBlockMessage, size))
                 continue
             yield Sent(hub, party, leg.name("sum-block"), _block_bytes(SumBlockMessage, form.written_sum_bytes(count)))
-        yield Sent(party, hub, leg.name("opened"), opened)
-        yield Sent(hub, party, leg.name("outcome"), outcome)
+
+
+def _outcome(settings: SumSettings, leg: Leg) -> Iterator[Sent]:
+    opened = message_bytes(OpenedMessage(opened=True, wrong_members=[]))
+    outcome = message_bytes(OutcomeMessage(stands=True))
+    for party in settings.parties:
+        yield Sent(party, settings.aggregator, leg.name("opened"), opened)
+        yield Sent(settings.aggregator, party, leg.name("outcome"), outcome)
 
 
 def _sealed_release(scheme: OpeningScheme, parameters: LatticeParameters) -> bytes:

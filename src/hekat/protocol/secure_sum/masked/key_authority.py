@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from hekat.errors import StateError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.checked_sum import receive_commitment
-from hekat.protocol.secure_sum.masked.group_parties import keep_to_record, tell_released_groups
+from hekat.protocol.secure_sum.masked.group.group_parties import keep_to_record, tell_released_groups
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, check_participants
 from hekat.protocol.secure_sum.masked.messages import BeginMessage, IncludedMessage
 from hekat.protocol.secure_sum.masked.opening.included import check_included

@@ -20,6 +20,8 @@ MAX_UPLOADS = 3
 class Leg:
     """`step` is what is summed ("round-3"); `number` is used once by every party, whatever step, run or session.
 
+    Where one secret masks all sums of a group, the number is the secret's, and further steps of the group have it too.
+
     `agreement` is a party's own, as in UploadContext; None at roles that hold no model.
     """
 
@@ -47,6 +49,14 @@ def check_participants(leg: Leg, settings: SumSettings) -> None:
             got="strangers, or a party twice",
             cure="ask the aggregator's operator",
         )
+
+
+def further_step(step: str) -> str:
+    """The step name under which a party announces its upload for a further sum of a group.
+
+    It says so under which set's secret it masks, before anybody has begun an upload for `step`.
+    """
+    return f"{step}/further"
 
 
 def begin_step(step: str) -> str:

@@ -49,9 +49,14 @@ def check_dealt(
         raise InputError("a signature that does not hold", expected="one over the digests of its shares", got="another")
 
 
-def check_upload(message: UploadMessage, set_name: str, most_slots: int) -> None:
-    """Raise InputError unless the upload may have this size, and is under a secret of the set that was dealt."""
-    if message.parameter_set != set_name:
+def check_upload(message: UploadMessage, set_name: str | None, most_slots: int) -> None:
+    """Raise InputError unless the upload may have this size, and is under a secret of the set that was dealt.
+
+    `set_name` None: it is said before anybody knows whether a secret is dealt; any set may be.
+    """
+    if set_name is None and message.parameter_set not in SETS:
+        raise InputError("an unknown parameter set", expected="one of this release's", got="another")
+    if set_name is not None and message.parameter_set != set_name:
         raise InputError("an upload under another parameter set than was dealt for", expected=set_name, got="another")
     if not 1 <= message.lane_count <= most_slots:
         raise InputError(

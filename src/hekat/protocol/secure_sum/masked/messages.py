@@ -122,10 +122,14 @@ class CheckedMessage:
     values: dict[str, npt.NDArray[np.uint64]] = disclosed("combinations of shares under masks used once: noise")
 
 
-@message("horizontal/upload", version=1)
+@message("horizontal/upload", version=2)
 @dataclass(frozen=True)
 class UploadMessage:
-    """Party to aggregator, ahead of its blocks: how much follows, and what it takes for granted of the others."""
+    """Party to aggregator, ahead of its blocks: how much follows, and what it takes for granted of the others.
+
+    The public polynomials of its mask follow from the agreement. In the middle of a group it says under which set's
+    secret the party masks; where the group has no secret of this set, nothing follows before one is dealt.
+    """
 
     parameter_set: str = public()
     lane_count: int = public()
@@ -137,7 +141,7 @@ class UploadMessage:
 class MaskedBlockMessage:
     """Party to aggregator: one block of its masked update, weight, counters and count slots."""
 
-    written: bytes = ciphertext(under="the party's secret of this upload")
+    written: bytes = ciphertext(under="the party's secret of this upload, or of all sums of its group")
 
 
 @message("horizontal/statement", version=1)
@@ -153,13 +157,14 @@ class StatementMessage:
     signature: bytes = public()
 
 
-@message("horizontal/included", version=2, read_once=True)
+@message("horizontal/included", version=3, read_once=True)
 @dataclass(frozen=True)
 class IncludedMessage:
     """Aggregator to every party and member: the included set U with what every party of it signed.
 
     `next_step`: the step that the aggregator begins now, so that its secrets are dealt before this sum opens; "" for
-    none. To an authority an empty set says that no upload follows what was dealt.
+    none. To an authority an empty set says that no upload follows what was dealt. Shares and salts are stated once:
+    there are none in a further sum under the secrets of an earlier one.
     """
 
     agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")

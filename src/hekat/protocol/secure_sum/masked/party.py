@@ -13,28 +13,37 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
        run ends
     6. the sum stands, or the update is masked anew under another number
 
-Where the statement of 4 names the step after this one, 1 and 2 of that step come between 4 and 6 (`_Ahead`).
+Where the statement of 4 names the step after this one, 1 and 2 of that step come between 4 and 6 (`_Ahead`). A further
+sum of a group under a committee has 3, 4 without a release, and 5 with the sum of the secrets that is known: the first
+sum's secret masks it too (`_sum_further`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from hekat.channel.canonical import encode_fields, encode_number
+from hekat.channel.canonical import encode_fields
 from hekat.codec import clip
 from hekat.errors import BoundError, PartyStoppedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, scale_by_weight
+from hekat.protocol.secure_sum.agreement.upload_agreement import agreement_of
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
-from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants
+from hekat.protocol.secure_sum.masked.group.group_secret import (
+    OpenedGroup,
+    OpenedSum,
+    key_of_upload,
+    shares_secrets,
+)
+from hekat.protocol.secure_sum.masked.group.sum_form import choose_form, stream_of_request
+from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants, further_step
 from hekat.protocol.secure_sum.masked.messages import (
     BeginMessage,
     IncludedMessage,
@@ -49,6 +58,8 @@ from hekat.protocol.secure_sum.masked.messages import (
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import parameters_of_sum
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
+from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
+from hekat.protocol.secure_sum.masked.outcome import check_fallen, check_stands
 from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, levels_sent
 from hekat.protocol.secure_sum.masked.upload_state import take_upload_number
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
@@ -62,13 +73,11 @@ from hekat.scheme.lattice import (
     LatticeParameters,
     SecretSum,
     block_values,
-    public_key,
 )
 from hekat.state import Counter as DurableCounter
 
 T = TypeVar("T")
 
-_AGREEMENT_LABEL = b"hekat/lattice/agreement/3"
 _AGREED_LABEL = b"hekat/lattice/agreed/1"
 
 
@@ -81,7 +90,7 @@ class _Ahead:
 
 
 class MaskedAggregation(PartySide):
-    """Sums of masked updates that only the sum of this upload's secrets opens."""
+    """Sums of masked updates that only the sum of their secrets opens."""
 
     clips = True
 
@@ -113,6 +122,7 @@ class MaskedAggregation(PartySide):
         self._digest_key, self._model_digest = digest_key, model_digest
         self._checking = SumChecking(channel, settings, stopwatch, aggregator_timeout_s) if settings.check_sum else None
         self._ahead: _Ahead | None = None
+        self._group = OpenedGroup() if shares_secrets(settings) else None
 
     def weighted_mean(self, request: SumRequest) -> Aggregate:
         try:
@@ -122,8 +132,10 @@ class MaskedAggregation(PartySide):
             raise
 
     def close(self) -> None:
-        """Wipe a secret, a member's shares, and the keys of shares: no upload follows."""
+        """Wipe all secrets, a member's shares, and the keys of shares: no upload follows."""
         self._ahead = None
+        if self._group is not None:
+            self._group.close()
         self._opening.close()
 
     def compare_final(self, digest: bytes) -> tuple[str, ...]:
@@ -132,33 +144,33 @@ class MaskedAggregation(PartySide):
         return super().compare_final(digest)
 
     def _sum(self, request: SumRequest) -> Aggregate:
-        settings, step = self._settings, request.step
-        bits = request.value_bits or settings.codec.value_bits
-        stream = SlotStream(
-            request.tensors,
-            request.bounds,
-            request.counters,
-            value_bits=bits,
-            weight_max=settings.weight_max,
-            rounding=settings.codec.rounding,
-        )
-        parameters = self._parameters_of(step, bits, stream.slot_count)
+        step = request.step
+        self._enter_group(step)
+        stream, parameters, bits = self._form_of(request)
         if request.tensors:
             self._on_packing(packing_in_chunks(parameters.form, stream.slot_count))
-        takes_part = self.takes_part(step)
-        if self._exactness_check is not None and request.tensors and takes_part:
+        if self._exactness_check is not None and request.tensors and self.takes_part(step):
             self._deposit(self._exactness_check, request)
-        agreement = self._agree(request, bits)
+        fingerprint, members = self._opening.key_fingerprint, self._opening.members
+        agreement = agreement_of(self._digest_key, self._model_digest, fingerprint, members, request, bits)
+        opened = self._find_opened(step, parameters)
+        if opened is None:
+            aggregate, included = self._sum_anew(agreement, parameters, stream, request)
+        else:
+            aggregate, included = self._sum_further(opened.leg_of(step, agreement), opened, stream, request)
+        if self._exactness_check is not None and request.tensors:
+            allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
+            self._exactness_check.check(step, aggregate.mean, allowed, included.parties)
+        return replace(aggregate, parties=tuple(included.parties))
+
+    def _sum_anew(
+        self, agreement: bytes, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
+    ) -> tuple[Aggregate, IncludedSet]:
+        """A sum under fresh secrets, which is opened with releases of their shares."""
+        step = request.step
         for _ in range(MAX_UPLOADS):
-            leg = replace(self._take_dealt(step, parameters), agreement=agreement)
-            try:
-                if takes_part:
-                    self._mask(leg, parameters, stream, request)
-            except PartyStoppedError:
-                # What the aggregator said before it ended says more: that parties call for different things, say.
-                self.settle()
-                raise
-            self.settle()
+            leg = replace(self._take_dealt(step, agreement, parameters, stream), agreement=agreement)
+            self._upload(leg, parameters, stream, request)
             stated = self._receive(leg.name("included"), IncludedMessage)
             commitment = b"" if self._checking is None else self._checking.receive_commitment(leg)
             included = self._opening.check_included(leg, parameters, stated, commitment)
@@ -176,38 +188,61 @@ class MaskedAggregation(PartySide):
             else:
                 # Not awaited: this party goes on, and hears with the next sum that all the others have opened this one.
                 self.defer(partial(self._await_others, leg))
-                break
-        if aggregate is None:
-            raise failure or ProtocolError(
-                f"the sum of {step} does not open",
-                expected=f"one of {MAX_UPLOADS} uploads to open here",
-                got="none that did",
-                cure="the ledgers say whose releases did not fit: find out what runs there",
-            )
-        if self._exactness_check is not None and request.tensors:
-            allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
-            self._exactness_check.check(step, aggregate.mean, allowed, included.parties)
-        return replace(aggregate, parties=tuple(included.parties))
+                return aggregate, included
+        raise failure or ProtocolError(
+            f"the sum of {step} does not open",
+            expected=f"one of {MAX_UPLOADS} uploads to open here",
+            got="none that did",
+            cure="the ledgers say whose releases did not fit: find out what runs there",
+        )
+
+    def _sum_further(
+        self, leg: Leg, opened: OpenedSum, stream: SlotStream, request: SumRequest
+    ) -> tuple[Aggregate, IncludedSet]:
+        """A further sum of a group, under the secrets of one that is open: nothing is dealt, checked or released.
+
+        Every party has what opens it, so that nobody is told whether it opened: a sum that does not ends the run.
+        """
+        if not self.takes_part(leg.step):
+            self._sit_out(leg)
+        self._upload(leg, opened.parameters, stream, request, opened)
+        stated = self._receive(leg.name("included"), IncludedMessage)
+        included = self._opening.check_further(leg, opened, stated)
+        if stated.next_step:
+            self._deal_ahead(stated.next_step, request.values_ahead or stream.slot_count)
+        self._before(leg.step, "open")
+        aggregate = self._unmask_or_end(leg, opened.parameters, stream, opened.secret_sum)
+        assert aggregate is not None  # with the sum of the secrets there is one
+        if self._ahead is not None:
+            self._opening.check_dealt(self._ahead.leg)
+        return aggregate, included
+
+    def _upload(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        stream: SlotStream,
+        request: SumRequest,
+        opened: OpenedSum | None = None,
+    ) -> None:
+        """Upload, where this party takes part; then hear what the aggregator owes of the sums before."""
+        try:
+            if self.takes_part(leg.step):
+                self._mask(leg, parameters, stream, request, opened)
+        except PartyStoppedError:
+            # What the aggregator said before it ended says more: that parties call for different things, say.
+            self.settle()
+            raise
+        self.settle()
 
     def _mask_anew(self, leg: Leg) -> None:
-        """Hear that nobody opened the sum that did not open here. Raises ProtocolError where it is said to stand."""
-        if self._receive(leg.name("outcome"), OutcomeMessage).stands:
-            raise ProtocolError(
-                f"the sum of {leg.step} does not open",
-                expected="a sum that stands once it opens at all parties",
-                got="one that is said to stand without opening here",
-                cure="the ledgers say whose releases did not fit: find out what runs there",
-            )
+        """Hear that nobody opened the sum that did not open here."""
+        self._opening.abandon(leg)
+        check_fallen(leg.step, self._receive(leg.name("outcome"), OutcomeMessage))
 
     def _await_others(self, leg: Leg) -> None:
-        """Hear that the sum opened at all parties. Raises ProtocolError if it did not."""
-        if not self._receive(leg.name("outcome"), OutcomeMessage).stands:
-            raise ProtocolError(
-                f"the sum of {leg.step} opens here, and not at all parties",
-                expected="releases that fit together at every party",
-                got="another party says that they do not",
-                cure="ask the aggregator's operator, who passes on the releases, and resume from the last checkpoint",
-            )
+        """Hear that the sum opened at all parties."""
+        check_stands(leg.step, self._receive(leg.name("outcome"), OutcomeMessage))
 
     def as_sent(self, request: SumRequest) -> Tensors:
         codec, share = self._settings.codec, request.weight / self._settings.weight_max
@@ -222,31 +257,34 @@ class MaskedAggregation(PartySide):
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         self._model_digest = model_digest
+        if step == group_of(step):  # the last sum of its group
+            self._enter_group("")
         super().finish_round(step, model_digest, finished)
 
-    def _agree(self, request: SumRequest, bits: int) -> bytes:
-        """A keyed digest of all that the parties must agree on: every upload is signed with it.
+    def _enter_group(self, step: str) -> None:
+        """Wipe the secrets of the group before, where the step is of another one."""
+        if self._group is not None and self._group.enter(group_of(step)):
+            self._opening.end_group()
 
-        Otherwise an aggregator that told parties different bounds, or sums, could single one update out. The digest
-        covers the members and the key of releases: no sum opens with updates of parties that know others.
+    def _is_ahead(self, step: str, parameters: LatticeParameters) -> bool:
+        return self._ahead is not None and (self._ahead.leg.step, self._ahead.parameters) == (step, parameters)
+
+    def _find_opened(self, step: str, parameters: LatticeParameters) -> OpenedSum | None:
+        """The sum of the group whose secrets mask this one as well; None where fresh ones do."""
+        if self._group is None or self._is_ahead(step, parameters):
+            return None
+        return self._group.find(parameters)
+
+    def _take_dealt(self, step: str, agreement: bytes, parameters: LatticeParameters, stream: SlotStream) -> Leg:
+        """The step's next upload, its secret dealt: ahead, or now, where another step or set was dealt for.
+
+        In the middle of a group a party says first that no secret of the group is of this set.
         """
-        members = [member.encode() for member in self._opening.members]
-        sizes = [encode_number(size) for size in (bits, len(members), len(request.bounds), len(request.counters))]
-        digest = hmac.new(self._digest_key, digestmod=hashlib.sha256)
-        fields = (request.step.encode(), self._model_digest, self._opening.key_fingerprint, *sizes, *members)
-        digest.update(encode_fields(_AGREEMENT_LABEL, *fields))
-        # One by one, since standardising wide tables has more counters than one encoding has fields.
-        for name, bound in sorted(request.bounds.items()):
-            digest.update(encode_fields(name.encode(), bound.hex().encode()))
-        for counter in request.counters:
-            digest.update(encode_fields(counter.name.encode(), str(counter.maximum).encode()))
-        return digest.digest()
-
-    def _take_dealt(self, step: str, parameters: LatticeParameters) -> Leg:
-        """The step's next upload, its secret dealt: ahead, or now, where another step or set was dealt for."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and (ahead.leg.step, ahead.parameters) == (step, parameters):
+        is_ahead, ahead, self._ahead = self._is_ahead(step, parameters), self._ahead, None
+        if ahead is not None and is_ahead:
             return ahead.leg
+        if self._group is not None and self._group.parameters and self.takes_part(step):
+            self._send(further_step(step), UploadMessage(parameters.name, stream.slot_count, agreement))
         self.settle()
         self._opening.drop()
         leg = self._begin(step)
@@ -254,11 +292,24 @@ class MaskedAggregation(PartySide):
         self._opening.check_dealt(leg)
         return leg
 
-    def _parameters_of(self, step: str, bits: int, slot_count: int) -> LatticeParameters:
-        """The step's set: of the secret that is dealt ahead for it, if any, since a set holds any number of slots."""
-        if self._ahead is not None and self._ahead.leg.step == step and bits == self._settings.codec.value_bits:
-            return self._ahead.parameters
-        return parameters_of_sum(self._settings, bits, len(self._participation.parties_in(step)), slot_count)
+    def _form_of(self, request: SumRequest) -> tuple[SlotStream, LatticeParameters, int]:
+        """The sum's slots, its set, and the bits of a value.
+
+        Where a secret is dealt ahead for the sum, its set is taken: a set holds any number of slots.
+        """
+        settings, bits = self._settings, request.value_bits or self._settings.codec.value_bits
+        stream_of = partial(stream_of_request, settings, request)
+        if self._ahead is not None and self._ahead.leg.step == request.step and bits == settings.codec.value_bits:
+            return stream_of(bits), self._ahead.parameters, bits
+        form = choose_form(
+            settings,
+            bits,
+            len(self._participation.parties_in(request.step)),
+            lambda value_bits: stream_of(value_bits).slot_count,
+            () if self._group is None else self._group.parameters,
+            recodes=request.recodes,
+        )
+        return stream_of(form.bits), form.parameters, form.bits
 
     def _deal_ahead(self, step: str, slot_count: int) -> None:
         """Deal the secret of the step after this one, whose update is not made yet; it has about `slot_count` slots."""
@@ -272,8 +323,11 @@ class MaskedAggregation(PartySide):
             self._before(leg.step, "deal")
             self._opening.deal(leg, parameters)
         else:
-            self._before(leg.step, "sit-out")
-            self._channel.ledger.note(leg.name("sit-out"), NOT_SAMPLED, "public")
+            self._sit_out(leg)
+
+    def _sit_out(self, leg: Leg) -> None:
+        self._before(leg.step, "sit-out")
+        self._channel.ledger.note(leg.name("sit-out"), NOT_SAMPLED, "public")
 
     def _begin(self, step: str) -> Leg:
         begin = self._receive(begin_step(step), BeginMessage)
@@ -290,11 +344,19 @@ class MaskedAggregation(PartySide):
         take_upload_number(self._uploads, leg.number)
         return leg
 
-    def _mask(self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, request: SumRequest) -> None:
+    def _mask(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        stream: SlotStream,
+        request: SumRequest,
+        opened: OpenedSum | None,
+    ) -> None:
         block_slots = block_values(parameters, BLOCK_SLOTS)
         assert leg.agreement is not None  # a party has one
-        with self._masking(leg, parameters) as encryptor:
-            self._send(leg.name("upload"), UploadMessage(parameters.name, stream.slot_count, leg.agreement))
+        announced = leg.name("upload") if opened is None else further_step(leg.step)
+        with self._masking(leg, parameters, opened) as encryptor:
+            self._send(announced, UploadMessage(parameters.name, stream.slot_count, leg.agreement))
             if self._checking is not None:
                 self._checking.begin()
             digests: list[bytes] = []
@@ -310,15 +372,15 @@ class MaskedAggregation(PartySide):
                     self._checking.keep(written, block.size)
                 digests.append(self._send_block(leg, MaskedBlockMessage(written)))
         self._before(leg.step, "sign")
-        self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
+        self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests), opened))
 
     @contextmanager
-    def _masking(self, leg: Leg, parameters: LatticeParameters) -> Iterator[Encryptor]:
-        """An encryptor under the secret that was dealt; both are wiped, however the upload ends."""
-        secret = self._opening.take_secret()
+    def _masking(self, leg: Leg, parameters: LatticeParameters, opened: OpenedSum | None) -> Iterator[Encryptor]:
+        """An encryptor under the secret that was dealt, or the group's; what this upload has of it is wiped."""
+        secret = self._opening.take_secret(leg, opened)
         try:
             self._before(leg.step, "upload")
-            encryptor = Encryptor(parameters, secret, self._public_key(leg, parameters))
+            encryptor = Encryptor(parameters, secret, key_of_upload(self._channel.session_id, leg, parameters))
         finally:
             secret.wipe()  # its shares are dealt, and the encryptor has its transform
         try:
@@ -351,18 +413,31 @@ class MaskedAggregation(PartySide):
         except (BoundError, ProtocolError) as error:
             failure = error
         whole = None if self._checking is None else self._checking.receive_whole(leg, parameters, included)
-        try:
-            aggregate = self._unmask(leg, parameters, stream, secret_sum, whole)
-        except BoundError as error:
-            altered = self._opening.refuse_sum(leg, error)
-            self._channel.ledger.note(leg.name("sum"), altered.what, "public")
-            raise altered from error
+        aggregate = self._unmask_or_end(leg, parameters, stream, secret_sum, whole)
+        if self._group is not None and secret_sum is not None and aggregate is not None:
+            self._group.hold(OpenedSum(leg, parameters, included, secret_sum))
         if wrong:
             self._channel.ledger.note(leg.name("sum"), f"a release that does not fit, of {', '.join(wrong)}", "public")
         if failure is not None:
             self._channel.ledger.note(leg.name("sum"), str(failure), "public")
         self._send(leg.name("opened"), OpenedMessage(aggregate is not None, wrong))
         return aggregate, failure
+
+    def _unmask_or_end(
+        self,
+        leg: Leg,
+        parameters: LatticeParameters,
+        stream: SlotStream,
+        secret_sum: SecretSum | None,
+        whole: WholeSum | None = None,
+    ) -> Aggregate | None:
+        """As `_unmask`. Raises AlteredSumError, which ends the run, where the sum does not open: it is noted first."""
+        try:
+            return self._unmask(leg, parameters, stream, secret_sum, whole)
+        except BoundError as error:
+            altered = self._opening.refuse_sum(leg, error)
+            self._channel.ledger.note(leg.name("sum"), altered.what, "public")
+            raise altered from error
 
     def _unmask(
         self,
@@ -377,7 +452,11 @@ class MaskedAggregation(PartySide):
         Raises BoundError where a block does not open, or the `whole` sum is not the uploads' sum, once all blocks are
         here: the time at which this party leaves does not tell which block it was.
         """
-        decryptor = None if secret_sum is None else Decryptor(parameters, secret_sum, self._public_key(leg, parameters))
+        decryptor = (
+            None
+            if secret_sum is None
+            else Decryptor(parameters, secret_sum, key_of_upload(self._channel.session_id, leg, parameters))
+        )
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
         failure: BoundError | None = None
         block_slots = block_values(parameters, BLOCK_SLOTS)
@@ -409,9 +488,6 @@ class MaskedAggregation(PartySide):
         back = self._settings.weight_max / weight
         clipped = {name: clip(values, bounds[name])[0] * back for name, values in scaled.items()}
         exactness_check.deposit(request.step, self._channel.party, tensors, clipped, weight)
-
-    def _public_key(self, leg: Leg, parameters: LatticeParameters) -> bytes:
-        return public_key(self._channel.session_id, leg.number, parameters)
 
     def _send_block(self, leg: Leg, block: MaskedBlockMessage) -> bytes:
         """The block's digest. Where there is no room, the aggregator is reading the uploads of others before."""

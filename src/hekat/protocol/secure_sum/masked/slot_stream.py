@@ -17,6 +17,7 @@ from hekat.codec.clip import FloatArray
 from hekat.codec.counters import counter_slots, decode_counter_sums, encode_counters
 from hekat.codec.levels import dequantise_sums, quantise_levels
 from hekat.engine.ring.interface import LevelArray, SumArray
+from hekat.errors import BoundError
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter
 from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, StreamedTensor, Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
@@ -139,7 +140,13 @@ class SumReader:
         self._read = 0
 
     def read(self, sums: SumArray) -> None:
-        """The next sums. Raises BoundError where weight or counters are not a sum of so many contributions."""
+        """The next sums. Raises BoundError where values, weight or counters are no sum of so many contributions.
+
+        The set may be of more bits than a value has here.
+        """
+        most = self._addend_count * self._stream.level
+        if sums.size and (int(sums.max()) > most or int(sums.min()) < -most):
+            raise BoundError("a sum is out of range", expected=f"{self._addend_count} contributions", got="another")
         start = 0
         if self._read < self._head.size:
             start = min(sums.size, self._head.size - self._read)

@@ -14,7 +14,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
 from hekat.protocol.secure_sum.masked.checked_sum import CHECKS_SUMS
 from hekat.protocol.secure_sum.masked.draw_members import PartyDraw, pass_on_draw
-from hekat.protocol.secure_sum.masked.group_parties import (
+from hekat.protocol.secure_sum.masked.group.group_parties import (
     GroupParties,
     keep_to_record,
     openers_of,

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import ProtocolError
+from hekat.protocol.secure_sum.masked.leg import Leg
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     IncludedMessage,
@@ -102,9 +103,11 @@ def test_an_aggregator_that_names_another_step_obtains_no_secret_for_it(named, p
     assert watch.senders_of(DealtMessage, "round-9") == watch.senders_of(ReleasedMessage, "round-2") == []
 
 
-def test_a_secret_is_taken_for_one_upload() -> None:
+@pytest.mark.parametrize("of_a_group", [True, False])
+def test_a_dealt_secret_is_taken_once(of_a_group) -> None:
     opening = object.__new__(PartyOpening)
     opening._dealt = Dealt(generate_secret(SETS["A16-16"]))
-    assert opening.take_secret().coefficients.any()
+    opening._keeps_secrets, opening._secrets = of_a_group, {}
+    assert opening.take_secret(Leg("round-1", 0, ())).coefficients.any()
     with pytest.raises(ProtocolError, match="an upload without a secret"):
-        opening.take_secret()
+        opening.take_secret(Leg("round-1", 0, ()))

@@ -9,7 +9,7 @@ import pytest
 
 from hekat.errors import ChannelError, InputError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.secure_sum.masked.group_parties import GroupParties, check_released_groups, choose_parties
+from hekat.protocol.secure_sum.masked.group.group_parties import GroupParties, check_released_groups, choose_parties
 from hekat.protocol.secure_sum.masked.messages import (
     IncludedMessage,
     OutcomeMessage,

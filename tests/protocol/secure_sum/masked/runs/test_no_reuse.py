@@ -70,6 +70,37 @@ def test_over_rounds_and_restarts(opening, uploads, rehearse_masked, masked_sett
     uploads.check(3 + 3 + 2)
 
 
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_over_the_sums_of_a_group(opening, uploads, rehearse_masked, masked_settings) -> None:
+    """With a committee four sums of a group are of two sets, and so are the secrets; all else is of each sum."""
+    made = masked_settings(5, opening)
+    settings = replace(made, training=replace(made.training, standardise=True))
+    rehearse_masked(settings).run()
+    assert len(uploads) == 5 * (4 + 1)
+    assert len(set(uploads.error_keys)) == len(uploads)
+    assert sorted(uploads.public_keys.count(key) for key in set(uploads.public_keys)) == [5] * 5
+    times = sorted(uploads.secrets.count(secret) for secret in set(uploads.secrets))
+    assert times == ([1] * 5 + [2] * 10 if opening == "committee" else [1] * 25)
+    pairs = set(zip(uploads.secrets, uploads.public_keys, strict=True))
+    assert len(pairs) == len(uploads), "no secret masks twice under one public polynomial"
+
+
+def test_over_attempts_of_the_first_sum_of_a_group(uploads, play, masked_settings, lie_in_releases) -> None:
+    """Those of an upload that was given up serve no later sum."""
+
+    def lie_at_first(content, index):
+        return content if index else b"\xff\x7f" * (len(content) // 2)
+
+    lie_in_releases({*"abcde"}, lie_at_first)
+    made = masked_settings(5)
+    settings = replace(made, training=replace(made.training, standardise=True))
+    rehearsal, _, error = play(lambda *message: None, settings=settings)
+    assert error is None
+    assert rehearsal.records[0].party_count == 5
+    times = sorted(uploads.secrets.count(secret) for secret in set(uploads.secrets))
+    assert times == [1] * 10 + [2] * 10
+
+
 @pytest.mark.parametrize("opening", ["committee", "authority"])
 def test_over_attempts_of_one_step(opening, uploads, play, masked_settings, lie_in_releases) -> None:
     """Releases fit together nowhere in the first two: all mask anew, twice."""

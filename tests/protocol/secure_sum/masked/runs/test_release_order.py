@@ -112,12 +112,12 @@ class DealsTwice:
         self.other: list[bytes] = []
         sign = PartyOpening.sign
 
-        def sign_others(opening, leg, parameters, upload_digest):
+        def sign_others(opening, leg, parameters, upload_digest, *opened):
             if opening._channel.party == "c":
                 dealt = opening._used
                 self.other = [hashlib.sha256(digest).digest() for digest in dealt.digests]
                 opening._used = replace(dealt, digests=tuple(self.other))
-            return sign(opening, leg, parameters, upload_digest)
+            return sign(opening, leg, parameters, upload_digest, *opened)
 
         monkeypatch.setattr(PartyOpening, "sign", sign_others)
         monkeypatch.setattr(masked_aggregator, "check_statement", lambda *others, **options: None)

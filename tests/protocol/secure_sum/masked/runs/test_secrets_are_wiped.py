@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from hekat.errors import HekatError
 from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
 from hekat.scheme.lattice import Encryptor, keys
 
 
@@ -50,6 +54,40 @@ def check_wiped(made, encryptors) -> None:
 def test_after_a_round(opening, rehearse_masked, masked_settings, made, encryptors) -> None:
     rehearse_masked(masked_settings(5, opening)).run()
     assert len(encryptors) == 5
+    check_wiped(made, encryptors)
+
+
+def standardising(settings):
+    return replace(settings, training=replace(settings.training, standardise=True))
+
+
+def test_secrets_of_a_group_end_with_it(rehearse_masked, masked_settings, made, encryptors, monkeypatch) -> None:
+    """As a party deals for the round, it holds none of its secrets of standardising any more."""
+    deal, left = CommitteeScheme.deal, []
+
+    def deal_and_look(scheme, context, dealer, *others):
+        if context.step == "round-1":
+            left.append(sum(secret.coefficients.any() for secret in own[dealer]))
+        dealt = deal(scheme, context, dealer, *others)
+        own[dealer].append(dealt.secret)
+        return dealt
+
+    own = {party: [] for party in "abcde"}
+    monkeypatch.setattr(CommitteeScheme, "deal", deal_and_look)
+    rehearse_masked(standardising(masked_settings(5))).run()
+    assert left == [0] * 5
+    assert {len(secrets) for secrets in own.values()} == {3}
+    assert len(encryptors) == 5 * (4 + 1)
+    check_wiped(made, encryptors)
+
+
+@pytest.mark.parametrize(("step", "part"), [("mean", "sign"), ("deviation", "upload"), ("variance", "sign")])
+def test_of_parties_whose_run_ends_in_the_middle_of_a_group(
+    step, part, rehearse_masked, masked_settings, leave_at, made, encryptors
+) -> None:
+    settings = standardising(masked_settings(5))
+    with pytest.raises(HekatError):
+        rehearse_masked(settings, hooks={"d": leave_at(f"standardise/{step}", part)}).run()
     check_wiped(made, encryptors)
 
 

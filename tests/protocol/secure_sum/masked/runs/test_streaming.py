@@ -14,7 +14,7 @@ import pytest
 
 from hekat.protocol.secure_sum.aggregation import SumRequest
 from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
-from hekat.protocol.secure_sum.masked.group_parties import GroupParties
+from hekat.protocol.secure_sum.masked.group.group_parties import GroupParties
 from hekat.protocol.secure_sum.masked.messages import (
     BeginMessage,
     DealtMessage,
@@ -100,8 +100,14 @@ class Alone:
         self._secret = generate_secret(parameters)
         self._coefficients = self._secret.coefficients.astype(np.int32)
 
-    def take_secret(self):
+    def take_secret(self, leg, opened):
         return self._secret
+
+    def end_group(self) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
 
     def drop(self) -> None:
         return None
@@ -109,7 +115,7 @@ class Alone:
     def check_dealt(self, leg) -> None:
         return None
 
-    def sign(self, leg, parameters, digest):
+    def sign(self, leg, parameters, digest, opened):
         return StatementMessage(digest, b"", b"")
 
     def check_included(self, leg, parameters, stated, commitment):

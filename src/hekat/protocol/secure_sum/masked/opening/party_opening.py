@@ -9,6 +9,7 @@ from functools import lru_cache
 from hekat.errors import AlteredSumError, PartyLostError, ProtocolError, SealError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.altered_sum import altered_sum_error
+from hekat.protocol.secure_sum.masked.group.group_secret import GroupSecret, OpenedSum, shares_secrets
 from hekat.protocol.secure_sum.masked.leg import SHARE_KEYS_STEP, Leg
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
@@ -40,7 +41,10 @@ from hekat.scheme.lattice import LatticeParameters, SecretKey, SecretSum
 
 
 class PartyOpening:
-    """One upload after another; the next one replaces what is kept of the last. One secret may wait unused."""
+    """One upload after another; the next one replaces what is kept of the last. One secret may wait unused.
+
+    Where one secret masks all sums of a group, this party's secrets of the group at hand stay, by upload number.
+    """
 
     def __init__(
         self,
@@ -67,6 +71,8 @@ class PartyOpening:
         self._keys, self._told_keys = scheme.draw_keys(), False
         self._dealt: Dealt | None = None
         self._used: Dealt | None = None
+        self._keeps_secrets = shares_secrets(settings)
+        self._secrets: dict[int, GroupSecret] = {}
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -109,13 +115,32 @@ class PartyOpening:
         if dealt is not None:
             self._dealt = replace(dealt, messages={})
 
-    def take_secret(self) -> SecretKey:
-        """The secret that was dealt last, for one upload: it cannot be taken again. Wipe it."""
+    def take_secret(self, leg: Leg, opened: OpenedSum | None = None) -> SecretKey:
+        """The secret that was dealt last, for one upload: it cannot be taken again. Wipe it.
+
+        With `opened`, a sum of the group that is open: that sum's secret, for one upload of this step.
+        """
+        if opened is not None:
+            return self._secrets[opened.leg.number].take(leg.step)
         dealt, self._dealt = self._dealt, None
         if dealt is None or dealt.secret is None:
             raise ProtocolError("an upload without a secret", expected="one that was dealt for it", got="none left")
         self._used = replace(dealt, secret=None, messages={})
-        return dealt.secret
+        if not self._keeps_secrets:
+            return dealt.secret
+        kept = self._secrets[leg.number] = GroupSecret(dealt.secret)
+        return kept.take(leg.step)
+
+    def abandon(self, leg: Leg) -> None:
+        """Wipe the secret of an upload whose sum nobody opens."""
+        secret = self._secrets.pop(leg.number, None)
+        if secret is not None:
+            secret.wipe()
+
+    def end_group(self) -> None:
+        """Wipe the secrets of the group at hand: another group follows, or none."""
+        while self._secrets:
+            self._secrets.popitem()[1].wipe()
 
     def drop(self) -> None:
         """Wipe the secret and the shares that were dealt for an upload that will not be."""
@@ -126,8 +151,9 @@ class PartyOpening:
             self._member.drop()
 
     def close(self) -> None:
-        """As `drop`, and wipe the keys of the session: no upload follows at all."""
+        """As `drop`, and wipe the group's secrets and the keys of the session: no upload follows at all."""
         self.drop()
+        self.end_group()
         if self._keys is not None:
             self._keys.wipe()
         if self._release_key is not None:
@@ -135,28 +161,29 @@ class PartyOpening:
         if self._member is not None:
             self._member.close()
 
-    def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
+    def sign(
+        self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes, opened: OpenedSum | None = None
+    ) -> StatementMessage:
         """This party's signature over `upload_digest`, the SHA-256 of its upload; it notes its job on disk first.
 
-        Once the upload is signed, others can open it without another message to this party.
+        Once the upload is signed, others can open it without another message to this party. `opened`: the sum of the
+        group whose secret masks this one too; before that one the job was noted.
         """
-        dealt = self._own()
-        self._state.note_upload()
-        fields = upload_fields(self._context(leg, parameters), upload_digest, dealt.digests)
-        return StatementMessage(upload_digest, dealt.salt, self._channel.sign(UPLOAD_PURPOSE, *fields))
+        context = self._context(leg, parameters)
+        if opened is not None:
+            digests, salt = opened.included.shares_of(self._channel.party), b""
+        else:
+            dealt = self._own()
+            self._state.note_upload()
+            digests, salt = dealt.digests, dealt.salt
+        fields = upload_fields(context, upload_digest, digests)
+        return StatementMessage(upload_digest, salt, self._channel.sign(UPLOAD_PURPOSE, *fields))
 
     def check_included(
         self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage, commitment: bytes = b""
     ) -> IncludedSet:
         """The included set, checked. Raises ProtocolError for statements that parties did not sign."""
-        context = self._context(leg, parameters)
-        if stated.agreement != context.agreement:
-            raise ProtocolError(
-                f"the parties do not hold the same before {leg.step}",
-                expected="one model, and the same clipping bounds and counters, at all parties",
-                got="others here than at most parties",
-                cure="run the same release and job everywhere, and resume from the last checkpoint",
-            )
+        context = self._agreed_context(leg, parameters, stated)
         included = included_set_of(context, stated, commitment)
         kept = None if self._member is None else self._member.share_digests(leg)
         parties, least = self._participation.parties_in(leg.step), self._participation.least_in(leg.step)
@@ -173,6 +200,25 @@ class PartyOpening:
         if not self._scheme.members:
             for party in included.parties:
                 _check_salt(context, party, stated)
+        return included
+
+    def check_further(self, leg: Leg, opened: OpenedSum, stated: IncludedMessage) -> IncludedSet:
+        """The included set of a further sum of the group: the uploads of exactly the parties in its open sum.
+
+        Raises ProtocolError for other parties, other shares, and what parties did not sign.
+        """
+        context = self._agreed_context(leg, opened.parameters, stated)
+        parties = opened.included.parties
+        if set(stated.upload_digests) != set(parties) or stated.share_digests or stated.salts:
+            raise ProtocolError(
+                f"the aggregator states another set in {leg.step} than in the sum before it",
+                expected=f"uploads of {', '.join(parties)}, under the secrets of that sum",
+                got="other parties, or other secrets",
+                cure="ask the aggregator's operator; resume from the last checkpoint",
+            )
+        included = _read_further(context, _Same(stated), opened.included)
+        with self._stopwatch.measure("open"):
+            check_included(included, context, parties, len(parties), self._channel.find_unsigned)
         return included
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
@@ -250,6 +296,18 @@ class PartyOpening:
         assert leg.agreement is not None  # a party has one
         return UploadContext(self._channel.session_id, leg.number, leg.step, parameters.name, leg.agreement)
 
+    def _agreed_context(self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage) -> UploadContext:
+        """This party's context. Raises ProtocolError where the parties in the set agree on something else."""
+        context = self._context(leg, parameters)
+        if stated.agreement != context.agreement:
+            raise ProtocolError(
+                f"the parties do not hold the same before {leg.step}",
+                expected="one model, and the same clipping bounds and counters, at all parties",
+                got="others here than at most parties",
+                cure="run the same release and job everywhere, and resume from the last checkpoint",
+            )
+        return context
+
     def _own(self) -> Dealt:
         assert self._used is not None  # the upload comes first
         return self._used
@@ -294,6 +352,18 @@ def _read_set(context: UploadContext, stated: _Same, commitment: bytes) -> Inclu
             for party, digest in message.upload_digests.items()
         ],
         commitment,
+    )
+
+
+@lru_cache(maxsize=4)
+def _read_further(context: UploadContext, stated: _Same, first: IncludedSet) -> IncludedSet:
+    message = stated.message
+    return state_included(
+        context,
+        [
+            IncludedUpload(party, digest, first.shares_of(party), message.signatures.get(party, b""))
+            for party, digest in message.upload_digests.items()
+        ],
     )
 
 

@@ -11,7 +11,7 @@ from hekat.data import Table
 from hekat.errors import ChannelError, InputError, PartyStoppedError, ProtocolError
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.secure_sum import participation
-from hekat.protocol.secure_sum.masked.group_parties import check_released_groups, choose_parties
+from hekat.protocol.secure_sum.masked.group.group_parties import check_released_groups, choose_parties
 from hekat.protocol.secure_sum.masked.messages import (
     BeginMessage,
     DealtMessage,
@@ -128,7 +128,7 @@ def other_sample(monkeypatch):
         for module in (
             "party_side",
             "masked.aggregator",
-            "masked.group_parties",
+            "masked.group.group_parties",
             "masked.opening.member",
             "masked.opening.party_opening",
         ):
