@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import HekatError
+from hekat.protocol.secure_sum import party_side
 from hekat.protocol.secure_sum.masked import party as masked_party
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
+from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.scheme.lattice import Encryptor, keys
 
 
@@ -79,6 +81,47 @@ def test_secrets_of_a_group_end_with_it(rehearse_masked, masked_settings, made, 
     assert {len(secrets) for secrets in own.values()} == {3}
     assert len(encryptors) == 5 * (4 + 1)
     check_wiped(made, encryptors)
+
+
+@pytest.fixture
+def dealt(monkeypatch) -> dict[str, list[keys.SecretKey]]:
+    """The secrets that each party of five has dealt, in their order."""
+    deal, own = CommitteeScheme.deal, {party: [] for party in "abcde"}
+
+    def deal_and_keep(scheme, context, dealer, *others):
+        dealt = deal(scheme, context, dealer, *others)
+        own[dealer].append(dealt.secret)
+        return dealt
+
+    monkeypatch.setattr(CommitteeScheme, "deal", deal_and_keep)
+    return own
+
+
+def test_the_secret_of_an_upload_that_nobody_opens_is_wiped_before_another_is_masked(
+    rehearse_masked, dealt, lie_in_releases, monkeypatch
+) -> None:
+    lie_in_releases({*"abcde"}, lambda content, index: content if index else b"\xff\x7f" * (len(content) // 2))
+    take, left = PartyOpening.take_secret, []
+
+    def take_and_look(opening, leg, opened=None):
+        left.append([bool(secret.coefficients.any()) for secret in dealt[opening._channel.party]])
+        return take(opening, leg, opened)
+
+    monkeypatch.setattr(PartyOpening, "take_secret", take_and_look)
+    rehearse_masked().run()
+    assert sorted(left) == [[False, True]] * 5 + [[True]] * 5
+
+
+def test_the_secret_of_a_round_ends_with_the_round(rehearse_masked, dealt, monkeypatch) -> None:
+    tell, left = party_side.tell_round_end, []
+
+    def tell_and_look(channel, *others):
+        left.append(any(secret.coefficients.any() for secret in dealt[channel.party]))
+        return tell(channel, *others)
+
+    monkeypatch.setattr(party_side, "tell_round_end", tell_and_look)
+    rehearse_masked().run()
+    assert left == [False] * 5
 
 
 @pytest.mark.parametrize(("step", "part"), [("mean", "sign"), ("deviation", "upload"), ("variance", "sign")])
