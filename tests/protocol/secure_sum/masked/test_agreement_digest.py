@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 from hekat.protocol.secure_sum.aggregation import Counter, SumRequest
-from hekat.protocol.secure_sum.masked.party import MaskedAggregation
+from hekat.protocol.secure_sum.agreement.upload_agreement import agreement_of
 
 
 def digest_of(
@@ -16,11 +14,11 @@ def digest_of(
     bits: int = 8,
     members: tuple[str, ...] = ("a", "b"),
     key_fingerprint: bytes = b"",
+    model: bytes = b"model",
+    key: bytes = b"key",
 ) -> bytes:
-    aggregation = object.__new__(MaskedAggregation)
-    aggregation._opening = SimpleNamespace(members=members, key_fingerprint=key_fingerprint)
-    aggregation._digest_key, aggregation._model_digest = b"key", b"model"
-    return aggregation._agree(SumRequest(step, bounds=bounds, counters=counters), bits)
+    request = SumRequest(step, bounds=bounds, counters=counters)
+    return agreement_of(key, model, key_fingerprint, members, request, bits)
 
 
 def test_whatever_differs_makes_another_digest() -> None:
@@ -41,6 +39,8 @@ def test_whatever_differs_makes_another_digest() -> None:
         digest_of(bounds, counters, members=("a",)),
         digest_of(bounds, counters, key_fingerprint=bytes(32)),
         digest_of(bounds, counters, key_fingerprint=bytes(31) + b"\1"),
+        digest_of(bounds, counters, model=b"another"),
+        digest_of(bounds, counters, key=b"another"),
     ]
     assert len(set(variants)) == len(variants)
     assert digest_of(dict(reversed(bounds.items())), [Counter("c", 0, maximum=4), counters[1]]) == variants[0]
