@@ -81,7 +81,7 @@ def test_the_standardiser_is_agreed_on_without_a_lost_party(
     ("step", "party", "part"),
     [
         ("standardise/mean", "h", "deal"),
-        pytest.param("standardise/deviation", "c", "release", marks=pytest.mark.long),
+        pytest.param("standardise/deviation", "c", "open", marks=pytest.mark.long),
         pytest.param("standardise/variance", "b", "sign", marks=pytest.mark.long),
         ("round-1", "h", "sign"),
     ],
