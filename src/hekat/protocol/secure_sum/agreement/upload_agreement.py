@@ -9,12 +9,32 @@ from collections.abc import Sequence
 from hekat.channel.canonical import encode_fields, encode_number
 from hekat.protocol.secure_sum.aggregation import SumRequest
 
-_AGREEMENT_LABEL = b"hekat/lattice/agreement/3"
+_AGREEMENT_LABEL = b"hekat/lattice/agreement/4"
+_HELD_LABEL = b"hekat/lattice/held/1"
+
+
+class HeldSoFar:
+    """What a party holds before its next sum: a model, then one thing after the other that it was told or agreed on.
+
+    Every sum that opened is in it. Who knows what opens sums can make up a sum for one party; what this party sends
+    from then on may follow from that, and is in no sum with what the others send.
+    """
+
+    def __init__(self, model_digest: bytes) -> None:
+        """`model_digest`: of the model that a resumed run goes on from."""
+        self.digest = model_digest
+
+    def add(self, *digests: bytes) -> None:
+        """Any number of digests, together one thing."""
+        digest = hashlib.sha256(encode_fields(_HELD_LABEL, self.digest, encode_number(len(digests))))
+        for one in digests:
+            digest.update(one)
+        self.digest = digest.digest()
 
 
 def agreement_of(
     digest_key: bytes,
-    model_digest: bytes,
+    held_digest: bytes,
     key_fingerprint: bytes,
     members: Sequence[str],
     request: SumRequest,
@@ -28,7 +48,7 @@ def agreement_of(
     names = [member.encode() for member in members]
     sizes = [encode_number(size) for size in (bits, len(names), len(request.bounds), len(request.counters))]
     digest = hmac.new(digest_key, digestmod=hashlib.sha256)
-    fields = (request.step.encode(), model_digest, key_fingerprint, *sizes, *names)
+    fields = (request.step.encode(), held_digest, key_fingerprint, *sizes, *names)
     digest.update(encode_fields(_AGREEMENT_LABEL, *fields))
     # One by one, since standardising wide tables has more counters than one encoding has fields.
     for name, bound in sorted(request.bounds.items()):

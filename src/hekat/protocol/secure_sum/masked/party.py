@@ -20,28 +20,21 @@ sum's secret masks it too (`_sum_further`).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from hekat.channel.canonical import encode_fields
 from hekat.codec import clip
 from hekat.errors import BoundError, PartyStoppedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, scale_by_weight
-from hekat.protocol.secure_sum.agreement.upload_agreement import agreement_of
+from hekat.protocol.secure_sum.agreement.upload_agreement import HeldSoFar, agreement_of
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
-from hekat.protocol.secure_sum.masked.group.group_secret import (
-    OpenedGroup,
-    OpenedSum,
-    key_of_upload,
-    shares_secrets,
-)
+from hekat.protocol.secure_sum.masked.group.group_secret import OpenedGroup, OpenedSum, key_of_upload, shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import choose_form, stream_of_request
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants, further_step
 from hekat.protocol.secure_sum.masked.messages import (
@@ -77,8 +70,6 @@ from hekat.scheme.lattice import (
 from hekat.state import Counter as DurableCounter
 
 T = TypeVar("T")
-
-_AGREED_LABEL = b"hekat/lattice/agreed/1"
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,7 @@ class MaskedAggregation(PartySide):
         super().__init__(channel, settings, aggregator_timeout_s)
         self._opening, self._uploads, self._stopwatch = opening, uploads, stopwatch
         self._exactness_check, self._on_packing, self._before = exactness_check, on_packing, before
-        self._digest_key, self._model_digest = digest_key, model_digest
+        self._digest_key, self._held = digest_key, HeldSoFar(model_digest)
         self._checking = SumChecking(channel, settings, stopwatch, aggregator_timeout_s) if settings.check_sum else None
         self._ahead: _Ahead | None = None
         self._group = OpenedGroup() if shares_secrets(settings) else None
@@ -152,7 +143,7 @@ class MaskedAggregation(PartySide):
         if self._exactness_check is not None and request.tensors and self.takes_part(step):
             self._deposit(self._exactness_check, request)
         fingerprint, members = self._opening.key_fingerprint, self._opening.members
-        agreement = agreement_of(self._digest_key, self._model_digest, fingerprint, members, request, bits)
+        agreement = agreement_of(self._digest_key, self._held.digest, fingerprint, members, request, bits)
         opened = self._find_opened(step, parameters)
         if opened is None:
             aggregate, included = self._sum_anew(agreement, parameters, stream, request)
@@ -252,11 +243,10 @@ class MaskedAggregation(PartySide):
         return levels_sent(tensors, bounds, share, codec.value_bits)
 
     def agree_on(self, digest: bytes) -> None:
-        fields = encode_fields(_AGREED_LABEL, self._model_digest, digest)
-        self._model_digest = hashlib.sha256(fields).digest()
+        self._held.add(digest)
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
-        self._model_digest = model_digest
+        self._held.add(model_digest)
         if step == group_of(step):  # the last sum of its group
             self._enter_group("")
         super().finish_round(step, model_digest, finished)
@@ -459,13 +449,17 @@ class MaskedAggregation(PartySide):
         )
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
         failure: BoundError | None = None
+        digests: list[bytes] = []
         block_slots = block_values(parameters, BLOCK_SLOTS)
         for start in range(0, stream.slot_count, block_slots):
             count = min(block_slots, stream.slot_count - start)
             if whole is None:
-                written = self._receive(leg.name("sum-block"), SumBlockMessage).written
+                block, digest = self._receive_digested(leg.name("sum-block"), SumBlockMessage)
+                written = block.written
             else:
-                written = whole.round_block(self._receive(leg.name("whole-block"), WholeSumBlockMessage), count)
+                whole_block, digest = self._receive_digested(leg.name("whole-block"), WholeSumBlockMessage)
+                written = whole.round_block(whole_block, count)
+            digests.append(digest)
             if decryptor is None or reader is None or failure is not None:
                 continue
             try:
@@ -479,6 +473,8 @@ class MaskedAggregation(PartySide):
             whole.check()
         if failure is not None:
             raise failure
+        if reader is not None:
+            self._held.add(*digests)
         return None if reader is None else reader.finish()
 
     def _deposit(self, exactness_check: ExactnessCheck, request: SumRequest) -> None:
@@ -497,4 +493,7 @@ class MaskedAggregation(PartySide):
         return self._channel.send(self._settings.aggregator, step, message)
 
     def _receive(self, step: str, message_type: type[T]) -> T:
-        return self._channel.receive(self._settings.aggregator, step, message_type, timeout_s=self._timeout_s)
+        return self._receive_digested(step, message_type)[0]
+
+    def _receive_digested(self, step: str, message_type: type[T]) -> tuple[T, bytes]:
+        return self._channel.receive_digested(self._settings.aggregator, step, message_type, self._timeout_s)

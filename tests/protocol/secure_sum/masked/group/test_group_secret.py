@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -45,6 +46,34 @@ def test_once_wiped_it_masks_nothing() -> None:
     with pytest.raises(KeyRefusedError, match="masks nothing any more"):
         secret.take("g/1")
     secret.wipe()
+
+
+def test_it_is_not_wiped_while_an_upload_takes_it() -> None:
+    """Another thread that ends the run waits, and does not turn what is being copied to zeros."""
+    wiper, taking = None, threading.Event()
+
+    class Slow:
+        parameters = PARAMETERS
+
+        def __init__(self) -> None:
+            self._own = generate_secret(PARAMETERS)
+
+        @property
+        def coefficients(self):
+            nonlocal wiper
+            wiper = threading.Thread(target=secret.wipe)
+            wiper.start()
+            taking.wait(0.05)  # never set: time in which the wiper would come first
+            return self._own.coefficients
+
+        def wipe(self) -> None:
+            self._own.wipe()
+
+    secret = GroupSecret(Slow())
+    assert secret.take("g/1").coefficients.any()
+    wiper.join()
+    with pytest.raises(KeyRefusedError, match="masks nothing any more"):
+        secret.take("g/2")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -89,6 +89,9 @@ class Disk:
             OutcomeMessage: OutcomeMessage(stands=True),
         }[message_type]
 
+    def receive_digested(self, sender: str, step: str, message_type: type, timeout_s: float | None = None):
+        return self.receive(sender, step, message_type, timeout_s), bytes(32)
+
 
 class Alone:
     """The opening of a sum of one's own update."""

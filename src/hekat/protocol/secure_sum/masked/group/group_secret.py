@@ -49,14 +49,15 @@ class GroupSecret:
         Raises ProtocolError where the step was masked already, KeyRefusedError once the secret is wiped and in a forked
         process.
         """
-        if self._secret is None or os.getpid() != self._maker:
-            raise KeyRefusedError(
-                "a group's secret masks nothing any more",
-                expected="the secret of a group that is not at its end, in the process that made it",
-                got="one that was wiped, or made before this process forked",
-                cure="begin another upload with a fresh secret",
-            )
-        with self._lock:
+        with self._lock:  # nor wiped meanwhile: zeros mask nothing
+            secret = self._secret
+            if secret is None or os.getpid() != self._maker:
+                raise KeyRefusedError(
+                    "a group's secret masks nothing any more",
+                    expected="the secret of a group that is not at its end, in the process that made it",
+                    got="one that was wiped, or made before this process forked",
+                    cure="begin another upload with a fresh secret",
+                )
             if step in self._steps:
                 raise ProtocolError(
                     f"{step} is summed twice under one secret",
@@ -65,13 +66,14 @@ class GroupSecret:
                     cure="run the same release and job at the aggregator, and resume from the last checkpoint",
                 )
             self._steps.add(step)
-        return SecretKey(self._secret.parameters, self._secret.coefficients)
+            return SecretKey(secret.parameters, secret.coefficients)
 
     def wipe(self) -> None:
         """Write zeros over it: the group has no further sum."""
-        secret, self._secret = self._secret, None
-        if secret is not None:
-            secret.wipe()
+        with self._lock:
+            secret, self._secret = self._secret, None
+            if secret is not None:
+                secret.wipe()
 
     def __repr__(self) -> str:
         return f"GroupSecret({len(self._steps)} steps)"

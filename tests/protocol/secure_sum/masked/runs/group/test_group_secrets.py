@@ -69,7 +69,7 @@ def differ_from(monkeypatch, first: str) -> None:
 
     def sum_after_another_one(self, request):
         if self._channel.party == VICTIM and request.step == first:
-            self._model_digest = b"of another sum"
+            self._held.digest = b"of another sum"
         return summed(self, request)
 
     monkeypatch.setattr(MaskedAggregation, "_sum", sum_after_another_one)
