@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 from hekat.errors import HekatError
 from hekat.protocol.secure_sum import party_side
 from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.masked.leg import Leg
+from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
-from hekat.scheme.lattice import Encryptor, keys
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.scheme.lattice import SETS, Encryptor, keys
 
 
 @pytest.fixture
@@ -140,3 +144,19 @@ def test_of_a_party_that_leaves_in_the_middle(part, rehearse_masked, leave_at, m
     rehearsal.run()
     assert rehearsal.lost_names == ["d"]
     check_wiped(made, encryptors)
+
+
+def test_of_a_secret_that_is_dealt_ahead_and_then_dealt_again(made) -> None:
+    """An aggregator may name a step ahead in each statement of a group: what was dealt before is not left behind."""
+    parameters, leg = SETS["A16-16"], Leg("round-1", 3, tuple("abc"))
+    opening = object.__new__(PartyOpening)
+    opening._channel = Mock(session_id=bytes(32), party="a")
+    opening._scheme = Mock(deal=lambda *others: Dealt(keys.generate_secret(parameters)), members=())
+    opening._settings, opening._stopwatch = Mock(aggregator="hub"), Stopwatch()
+    opening._channel.sign.return_value = b""
+    opening._keys = opening._member = opening._dealt = None
+    opening.deal(leg, parameters)
+    opening.deal(replace(leg, number=4), parameters)
+    first, second = made
+    assert not first.coefficients.any()
+    assert second.coefficients.any()

@@ -95,7 +95,11 @@ class PartyOpening:
                 self._send_to_member(member, SHARE_KEYS_STEP, ShareKeysMessage(keys))
 
     def deal(self, leg: Leg, parameters: LatticeParameters) -> None:
-        """Make a fresh secret, deal it to the members, and send the aggregator the signed digests and the offset."""
+        """Make a fresh secret, deal it to the members, and send the aggregator the signed digests and the offset.
+
+        One that was dealt before it, and has masked nothing, is wiped.
+        """
+        self.drop()
         context = leg.dealing_context(self._channel.session_id, parameters.name)
         self._tell_keys()
         with self._stopwatch.measure("deal"):
