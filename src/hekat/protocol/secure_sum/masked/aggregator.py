@@ -2,7 +2,8 @@
 
 The aggregator holds no key. Members check all that it decides: they release only for a set U of at least u_min parties
 of the step's sample where each party signed exactly what is stated, and for one such set a group. Numbers as in
-docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received.
+docs/spec/committee.md. Memory: one accumulator, and the blocks of the one upload that is being received; of small
+uploads of a further sum all (`announced_bytes`).
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hekat.errors import ProtocolError
+from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.checked_sum import check_part, commit_to, whole_blocks
 from hekat.protocol.secure_sum.masked.group.group_parties import GroupParties
 from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import is_dealt_ahead
+from hekat.protocol.secure_sum.masked.group.upload_blocks import receive_blocks
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step, further_step
 from hekat.protocol.secure_sum.masked.message_checks import (
-    check_block,
     check_dealt,
+    check_further,
     check_released,
     check_statement,
     check_upload,
@@ -33,7 +35,6 @@ from hekat.protocol.secure_sum.masked.messages import (
     DealersMessage,
     DealtMessage,
     IncludedMessage,
-    MaskedBlockMessage,
     OpenedMessage,
     OutcomeMessage,
     ReleasedMessage,
@@ -59,7 +60,6 @@ from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.summation import Summation
-from hekat.protocol.secure_sum.timeouts import Deadline
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
 
@@ -135,7 +135,7 @@ class MaskedSummation(Summation):
             then = ""  # it needs no secret of its own
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
-            if self._serve_further(step, then):
+            if self._serve_further(step):
                 return
             dealing = self._take_dealt(step)
             unopened = self._serve_upload(dealing, then)
@@ -238,33 +238,51 @@ class MaskedSummation(Summation):
 
     # --- further sums of a group ---------------------------------------------------------------------------
 
-    def _serve_further(self, step: str, then: str) -> bool:
-        """Serve the sum, where the group's parties mask it under secrets that they have; whether they do."""
+    def _serve_further(self, step: str) -> bool:
+        """Serve the sum, where the group's parties mask it under secrets that they have; whether they do.
+
+        A party that agrees on something else is named before anything is added: nobody states anything afterwards.
+        """
         if not self._opened or (self._ahead is not None and self._ahead.leg.step == step):
             return False
         self._drop_ahead()
+        parties = self.parties_in(step)
         announced = self._roster.receive_alike(
             further_step(step),
             UploadMessage,
             _form_of_upload,
             f"in {step} it {_ANOTHER_UPLOAD}",
-            lambda party, message: check_upload(message, None, self._most_slots),
-            among=self.parties_in(step),
+            lambda party, message: check_further(message, self._opened, self._most_slots, len(parties)),
+            among=parties,
         )
         self._groups.check(step)
-        dealing = next((self._opened.get(message.parameter_set) for message in announced.values()), None)
+        some = next(iter(announced.values()))
+        dealing = self._opened.get(some.parameter_set)
         if dealing is None:
             return False
-        further = replace(dealing, leg=replace(dealing.leg, step=step))
-        context, accumulator, statements = self._add_uploads(further, announced)
-        self._state(further, context, statements, then, is_further=True)
-        next_leg = self._begin_upload(then) if then else None
-        self._send_sum(further.leg, SETS[context.set_name], accumulator)
-        if next_leg is not None:
-            self._ahead = self._receive_dealt(next_leg)
-            self._state_dealers(self._ahead)
-            self._check_shares(self._ahead)
+        leg, parameters = replace(dealing.leg, step=step), SETS[some.parameter_set]
+        accumulator = Accumulator(parameters, some.lane_count)
+        for party, message in announced.items():
+            self._add_further(leg, parameters, party, message, accumulator)
+        self._groups.check(step)
+        self._send_sum(leg, parameters, accumulator)
         return True
+
+    def _add_further(
+        self, leg: Leg, parameters: LatticeParameters, party: str, message: UploadMessage, accumulator: Accumulator
+    ) -> None:
+        """Add one party's upload: the announced block, or those that follow."""
+        blocks = [message.block]
+        if not message.block:
+            received = receive_blocks(self._roster, leg, parameters, party, message.lane_count, self._step_timeout_s)
+            if received is None:
+                return
+            blocks, _ = received
+        try:
+            with self._stopwatch.measure("aggregate"):
+                accumulator.add(blocks)
+        except InputError as error:
+            self._roster.expel(party, f"in {leg.step}: {error}")
 
     # --- uploads ---------------------------------------------------------------------------------------
 
@@ -330,22 +348,15 @@ class MaskedSummation(Summation):
         return context, accumulator, statements
 
     def _state(
-        self,
-        dealing: _Dealing,
-        context: UploadContext,
-        statements: dict[str, StatementMessage],
-        then: str,
-        *,
-        is_further: bool = False,
+        self, dealing: _Dealing, context: UploadContext, statements: dict[str, StatementMessage], then: str
     ) -> IncludedMessage:
-        """Tell everybody whose uploads are in the sum. The shares of a further sum are those that were stated first."""
-        dealers = () if is_further else tuple(statements)
+        """Tell everybody whose uploads are in the sum."""
         stated = IncludedMessage(
             agreement=context.agreement,
             next_step=then,
             upload_digests={party: statement.upload_digest for party, statement in statements.items()},
-            share_digests={party: dealing.dealt[party].share_digests for party in dealers},
-            salts={party: statements[party].salt for party in dealers},
+            share_digests={party: dealing.dealt[party].share_digests for party in statements},
+            salts={party: statement.salt for party, statement in statements.items()},
             signatures={party: statement.signature for party, statement in statements.items()},
         )
         self._roster.send_to_all(dealing.leg.name("included"), stated)
@@ -399,26 +410,11 @@ class MaskedSummation(Summation):
         accumulator: Accumulator,
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
-        """Add one party's upload once it is whole and signed; None where the party drops out.
-
-        All parties send theirs at once. What this role has not read yet waits for room, at the sender in the end; a
-        step's time for the rest of an upload begins as it reads the first of it.
-        """
-        parameters = SETS[context.set_name]
-        block_slots = block_values(parameters, BLOCK_SLOTS)
-        deadline = Deadline(self._step_timeout_s)
-        blocks: list[bytes] = []
-        digests: list[bytes] = []
-        for start in range(0, lane_count, block_slots):
-            check = check_block(parameters.form.written_bytes(min(block_slots, lane_count - start)))
-            received = self._roster.receive_digested(
-                party, leg.name("block"), MaskedBlockMessage, check, deadline.left_s
-            )
-            if received is None:
-                return None
-            block, digest = received
-            blocks.append(block.written)
-            digests.append(digest)
+        """Add one party's upload once it is whole and signed; None where the party drops out."""
+        received = receive_blocks(self._roster, leg, SETS[context.set_name], party, lane_count, self._step_timeout_s)
+        if received is None:
+            return None
+        blocks, digests = received
 
         def add(statement: StatementMessage) -> None:
             with self._stopwatch.measure("aggregate"):

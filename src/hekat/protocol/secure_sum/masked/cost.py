@@ -11,6 +11,7 @@ import numpy as np
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
+from hekat.protocol.secure_sum.masked.group.announced_block import announced_bytes
 from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import SumForm, choose_form, is_dealt_ahead
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, begin_step, further_step
@@ -84,7 +85,7 @@ class SecretsSoFar:
 
     def __init__(self, settings: SumSettings, next_number: int = 0) -> None:
         self._settings, self._next_number = settings, next_number
-        self._last = ""
+        self._last, self._is_further = "", False
         self._held: dict[str, int] = {}
 
     def skip(self, uploads: int) -> None:
@@ -94,14 +95,16 @@ class SecretsSoFar:
     def take(self, shape: SumShape, uploader_count: int) -> tuple[int, tuple[LatticeParameters, ...]]:
         """The upload number of the run's next sum, and the sets whose secrets its group has."""
         step, last, self._last = shape.step, self._last, shape.step
+        was_further, self._is_further = self._is_further, False
         held: tuple[LatticeParameters, ...] = ()
         if shares_secrets(self._settings):
             if group_of(step) != group_of(last):
                 self._held = {}
-            if not is_dealt_ahead(last, step):
+            if was_further or not is_dealt_ahead(last, step):
                 held = tuple(SETS[name] for name in self._held)
             name = form_of(self._settings, shape, uploader_count, held).parameters.name
             if SETS[name] in held:
+                self._is_further = True
                 return self._held[name], held
             self._held[name] = self._next_number
         self._next_number += 1
@@ -135,27 +138,25 @@ def masked_messages(
     leg = Leg(shape.step, upload_number, settings.parties)
     slot_count = stream_of(settings, replace(shape, value_bits=form.bits)).slot_count
     dealt = dealt_by(scheme, uploaders[0], parameters)
-    is_further = parameters in held
-    announced = further_step(shape.step) if is_further else leg.name("upload")
-    if not is_further:
-        if held:
-            yield from _announcements(settings, parameters, uploaders, slot_count, further_step(shape.step))
-        yield from _begin(settings, leg)
-        yield from _shares(settings, scheme, leg, parameters, uploaders, dealt)
-    yield from _announcements(settings, parameters, uploaders, slot_count, announced)
+    if parameters in held:
+        yield from _further_uploads(settings, leg, parameters, uploaders, slot_count)
+        yield from _sum(settings, leg, parameters, slot_count, len(uploaders))
+        return
+    if held:
+        yield from _announcements(settings, parameters, uploaders, slot_count, further_step(shape.step))
+    yield from _begin(settings, leg)
+    yield from _shares(settings, scheme, leg, parameters, uploaders, dealt)
+    yield from _announcements(settings, parameters, uploaders, slot_count, leg.name("upload"))
     yield from _uploads(settings, leg, parameters, uploaders, slot_count, dealt)
     # A histogram of exponents comes just before its round's sum.
     then = group_of(shape.step) if is_dealt_ahead(shape.step, group_of(shape.step)) else ""
-    yield from _included(settings, leg, uploaders, Dealt(None) if is_further else dealt, then)
-    if not is_further:
-        yield from _release(settings, scheme, leg, parameters)
+    yield from _included(settings, leg, uploaders, dealt, then)
+    yield from _release(settings, scheme, leg, parameters)
     if settings.check_sum:
         yield from _parts(settings, leg, parameters, uploaders)
-    if not is_further:
-        yield from _releases(settings, scheme, leg, parameters)
+    yield from _releases(settings, scheme, leg, parameters)
     yield from _sum(settings, leg, parameters, slot_count, len(uploaders))
-    if not is_further:
-        yield from _outcome(settings, leg)
+    yield from _outcome(settings, leg)
 
 
 def _begin(settings: SumSettings, leg: Leg) -> Iterator[Sent]:
@@ -192,11 +193,37 @@ def _shares(
 
 
 def _announcements(
-    settings: SumSettings, parameters: LatticeParameters, uploaders: Sequence[str], slot_count: int, step: str
+    settings: SumSettings,
+    parameters: LatticeParameters,
+    uploaders: Sequence[str],
+    slot_count: int,
+    step: str,
+    block_bytes: int = 0,
 ) -> Iterator[Sent]:
-    announced = message_bytes(UploadMessage(parameters.name, slot_count, _DIGEST))
+    announced = message_bytes(UploadMessage(parameters.name, slot_count, _DIGEST, b""), block_bytes)
     for party in uploaders:
         yield Sent(party, settings.aggregator, step, announced)
+
+
+def _further_uploads(
+    settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str], slot_count: int
+) -> Iterator[Sent]:
+    """Uploads under the secrets that a group has."""
+    announced = announced_bytes(parameters, slot_count, len(uploaders))
+    step = further_step(leg.step)
+    yield from _announcements(settings, parameters, uploaders, slot_count, step, announced)
+    if not announced:
+        yield from _block_messages(settings, leg, parameters, uploaders, slot_count)
+
+
+def _block_messages(
+    settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str], slot_count: int
+) -> Iterator[Sent]:
+    form = parameters.form
+    for party in uploaders:
+        for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):
+            size = _block_bytes(MaskedBlockMessage, form.written_bytes(count))
+            yield Sent(party, settings.aggregator, leg.name("block"), size)
 
 
 def _uploads(
@@ -207,25 +234,20 @@ def _uploads(
     slot_count: int,
     dealt: Dealt,
 ) -> Iterator[Sent]:
-    hub, form = settings.aggregator, parameters.form
-    block_slots = block_values(parameters, BLOCK_SLOTS)
     statement = message_bytes(StatementMessage(_DIGEST, dealt.salt, _SIGNATURE))
+    yield from _block_messages(settings, leg, parameters, uploaders, slot_count)
     for party in uploaders:
-        for count in _blocks(slot_count, block_slots):
-            yield Sent(party, hub, leg.name("block"), _block_bytes(MaskedBlockMessage, form.written_bytes(count)))
-        yield Sent(party, hub, leg.name("statement"), statement)
+        yield Sent(party, settings.aggregator, leg.name("statement"), statement)
 
 
 def _included(settings: SumSettings, leg: Leg, uploaders: Sequence[str], dealt: Dealt, then: str) -> Iterator[Sent]:
-    """The statement; shares and salts, where nothing was dealt for the sum, are the ones of the sum before."""
-    shares = {party: list(dealt.digests) for party in uploaders} if dealt.digests else {}
     included = message_bytes(
         IncludedMessage(
             agreement=_DIGEST,
             next_step=then,
             upload_digests=dict.fromkeys(uploaders, _DIGEST),
-            share_digests=shares,
-            salts=dict.fromkeys(shares, dealt.salt),
+            share_digests={party: list(dealt.digests) for party in uploaders},
+            salts=dict.fromkeys(uploaders, dealt.salt),
             signatures=dict.fromkeys(uploaders, _SIGNATURE),
         )
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from hekat.errors import InputError
+from hekat.protocol.secure_sum.masked.group.announced_block import announced_bytes
 from hekat.protocol.secure_sum.masked.messages import (
     CheckedMessage,
     DealtMessage,
@@ -49,15 +50,24 @@ def check_dealt(
         raise InputError("a signature that does not hold", expected="one over the digests of its shares", got="another")
 
 
-def check_upload(message: UploadMessage, set_name: str | None, most_slots: int) -> None:
-    """Raise InputError unless the upload may have this size, and is under a secret of the set that was dealt.
-
-    `set_name` None: it is said before anybody knows whether a secret is dealt; any set may be.
-    """
-    if set_name is None and message.parameter_set not in SETS:
-        raise InputError("an unknown parameter set", expected="one of this release's", got="another")
-    if set_name is not None and message.parameter_set != set_name:
+def check_upload(message: UploadMessage, set_name: str, most_slots: int) -> None:
+    """Raise InputError unless the upload may have this size, and is under a secret of the set that was dealt."""
+    if message.parameter_set != set_name:
         raise InputError("an upload under another parameter set than was dealt for", expected=set_name, got="another")
+    _check_announced(message, most_slots, 0)
+
+
+def check_further(message: UploadMessage, held: Collection[str], most_slots: int, uploader_count: int) -> None:
+    """As `check_upload`, in the middle of a group: of any set. Under the secrets of a `held` set its block is there."""
+    if message.parameter_set not in SETS:
+        raise InputError("an unknown parameter set", expected="one of this release's", got="another")
+    parameters = SETS[message.parameter_set]
+    is_held = message.parameter_set in held and message.lane_count > 0
+    size = announced_bytes(parameters, message.lane_count, uploader_count) if is_held else 0
+    _check_announced(message, most_slots, size)
+
+
+def _check_announced(message: UploadMessage, most_slots: int, block_bytes: int) -> None:
     if not 1 <= message.lane_count <= most_slots:
         raise InputError(
             "an upload of a size that the announced tensors do not give",
@@ -66,6 +76,12 @@ def check_upload(message: UploadMessage, set_name: str | None, most_slots: int) 
         )
     if len(message.agreement) != DIGEST_BYTES:
         raise InputError("no agreement", expected=f"{DIGEST_BYTES} bytes", got=f"{len(message.agreement)}")
+    if len(message.block) != block_bytes:
+        raise InputError(
+            "an announcement with a block of another size",
+            expected=f"{block_bytes} bytes",
+            got=f"{len(message.block)} bytes",
+        )
 
 
 def read_answer(checked: CheckedMessage) -> CheckAnswer:

@@ -128,12 +128,14 @@ class UploadMessage:
     """Party to aggregator, ahead of its blocks: how much follows, and what it takes for granted of the others.
 
     The public polynomials of its mask follow from the agreement. In the middle of a group it says under which set's
-    secret the party masks; where the group has no secret of this set, nothing follows before one is dealt.
+    secret the party masks; where the group has no secret of this set, nothing follows before one is dealt. Where it has
+    one, an upload of one block is in `block`; otherwise that is empty, and blocks follow.
     """
 
     parameter_set: str = public()
     lane_count: int = public()
     agreement: bytes = disclosed("a keyed digest of model, bounds and counters; equal or not is all anybody sees")
+    block: bytes = ciphertext(under="the party's secret of all sums of the group")
 
 
 @message("horizontal/masked-block", version=1)
@@ -149,6 +151,7 @@ class MaskedBlockMessage:
 class StatementMessage:
     """Party to aggregator after its last block: the digest of all blocks, signed with its share digests.
 
+    None in a further sum of a group: parties that differ in anything mask under different polynomials.
     Under opening `shared` the party's secret follows from `salt`; otherwise it is empty.
     """
 
@@ -157,14 +160,14 @@ class StatementMessage:
     signature: bytes = public()
 
 
-@message("horizontal/included", version=3, read_once=True)
+@message("horizontal/included", version=2, read_once=True)
 @dataclass(frozen=True)
 class IncludedMessage:
     """Aggregator to every party and member: the included set U with what every party of it signed.
 
     `next_step`: the step that the aggregator begins now, so that its secrets are dealt before this sum opens; "" for
-    none. To an authority an empty set says that no upload follows what was dealt. Shares and salts are stated once:
-    there are none in a further sum under the secrets of an earlier one.
+    none. To an authority an empty set says that no upload follows what was dealt. A further sum of a group has no
+    statement.
     """
 
     agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")

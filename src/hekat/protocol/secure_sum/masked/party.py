@@ -14,7 +14,7 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
     6. the sum stands, or the update is masked anew under another number
 
 Where the statement of 4 names the step after this one, 1 and 2 of that step come between 4 and 6 (`_Ahead`). A further
-sum of a group under a committee has 3, 4 without a release, and 5 with the sum of the secrets that is known: the first
+sum of a group under a committee is 3 without the signature, and 5 with the sum of the secrets that is known: the first
 sum's secret masks it too (`_sum_further`).
 """
 
@@ -34,6 +34,7 @@ from hekat.protocol.secure_sum.agreement.upload_agreement import HeldSoFar, agre
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
+from hekat.protocol.secure_sum.masked.group.announced_block import announced_bytes
 from hekat.protocol.secure_sum.masked.group.group_secret import OpenedGroup, OpenedSum, key_of_upload, shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import choose_form, stream_of_request
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants, further_step
@@ -60,13 +61,7 @@ from hekat.protocol.secure_sum.party_side import PartySide
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import Tensors, arrays_of
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.scheme.lattice import (
-    Decryptor,
-    Encryptor,
-    LatticeParameters,
-    SecretSum,
-    block_values,
-)
+from hekat.scheme.lattice import Decryptor, Encryptor, LatticeParameters, SecretSum, block_values
 from hekat.state import Counter as DurableCounter
 
 T = TypeVar("T")
@@ -192,21 +187,16 @@ class MaskedAggregation(PartySide):
     ) -> tuple[Aggregate, IncludedSet]:
         """A further sum of a group, under the secrets of one that is open: nothing is dealt, checked or released.
 
-        Every party has what opens it, so that nobody is told whether it opened: a sum that does not ends the run.
+        Every party has what opens it: nothing but the sum of what exactly the parties of that one masked for this step
+        and agreement. So U is not stated, and nobody is told whether it opened: a sum that does not ends the run.
         """
         if not self.takes_part(leg.step):
             self._sit_out(leg)
         self._upload(leg, opened.parameters, stream, request, opened)
-        stated = self._receive(leg.name("included"), IncludedMessage)
-        included = self._opening.check_further(leg, opened, stated)
-        if stated.next_step:
-            self._deal_ahead(stated.next_step, request.values_ahead or stream.slot_count)
         self._before(leg.step, "open")
         aggregate = self._unmask_or_end(leg, opened.parameters, stream, opened.secret_sum)
         assert aggregate is not None  # with the sum of the secrets there is one
-        if self._ahead is not None:
-            self._opening.check_dealt(self._ahead.leg)
-        return aggregate, included
+        return aggregate, opened.included
 
     def _upload(
         self,
@@ -218,8 +208,10 @@ class MaskedAggregation(PartySide):
     ) -> None:
         """Upload, where this party takes part; then hear what the aggregator owes of the sums before."""
         try:
-            if self.takes_part(leg.step):
-                self._mask(leg, parameters, stream, request, opened)
+            if self.takes_part(leg.step) and opened is None:
+                self._mask(leg, parameters, stream, request)
+            elif self.takes_part(leg.step) and opened is not None:
+                self._mask_further(leg, opened, stream, request)
         except PartyStoppedError:
             # What the aggregator said before it ended says more: that parties call for different things, say.
             self.settle()
@@ -274,7 +266,7 @@ class MaskedAggregation(PartySide):
         if ahead is not None and is_ahead:
             return ahead.leg
         if self._group is not None and self._group.parameters and self.takes_part(step):
-            self._send(further_step(step), UploadMessage(parameters.name, stream.slot_count, agreement))
+            self._send(further_step(step), UploadMessage(parameters.name, stream.slot_count, agreement, b""))
         self.settle()
         self._opening.drop()
         leg = self._begin(step)
@@ -334,38 +326,46 @@ class MaskedAggregation(PartySide):
         take_upload_number(self._uploads, leg.number)
         return leg
 
-    def _mask(
-        self,
-        leg: Leg,
-        parameters: LatticeParameters,
-        stream: SlotStream,
-        request: SumRequest,
-        opened: OpenedSum | None,
-    ) -> None:
-        block_slots = block_values(parameters, BLOCK_SLOTS)
+    def _mask(self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, request: SumRequest) -> None:
         assert leg.agreement is not None  # a party has one
-        announced = leg.name("upload") if opened is None else further_step(leg.step)
-        with self._masking(leg, parameters, opened) as encryptor:
-            self._send(announced, UploadMessage(parameters.name, stream.slot_count, leg.agreement))
+        with self._masking(leg, parameters) as encryptor:
+            self._send(leg.name("upload"), UploadMessage(parameters.name, stream.slot_count, leg.agreement, b""))
             if self._checking is not None:
                 self._checking.begin()
-            digests: list[bytes] = []
-            blocks = stream.blocks(request.tensors, request.weight, block_slots)
-            left = stream.slot_count
-            while left:
-                with self._stopwatch.measure("encode"):
-                    block = next(blocks)
-                left -= block.size
-                with self._stopwatch.measure("encrypt"):
-                    written = encryptor.encrypt(block, last=not left)
-                if self._checking is not None:
-                    self._checking.keep(written, block.size)
-                digests.append(self._send_block(leg, MaskedBlockMessage(written)))
+            blocks = self._masked_blocks(encryptor, parameters, stream, request)
+            digests = [self._send_block(leg, MaskedBlockMessage(written)) for written in blocks]
         self._before(leg.step, "sign")
-        self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests), opened))
+        self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
+
+    def _mask_further(self, leg: Leg, opened: OpenedSum, stream: SlotStream, request: SumRequest) -> None:
+        assert leg.agreement is not None  # a party has one
+        parameters, uploader_count = opened.parameters, len(self._participation.parties_in(leg.step))
+        with self._masking(leg, parameters, opened) as encryptor:
+            blocks = self._masked_blocks(encryptor, parameters, stream, request)
+            block = next(blocks) if announced_bytes(parameters, stream.slot_count, uploader_count) else b""
+            self._before(leg.step, "sign")  # nothing is; but a party may leave in the middle
+            self._send(further_step(leg.step), UploadMessage(parameters.name, stream.slot_count, leg.agreement, block))
+            for written in blocks:
+                self._send_block(leg, MaskedBlockMessage(written))
+
+    def _masked_blocks(
+        self, encryptor: Encryptor, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
+    ) -> Iterator[bytes]:
+        """This party's upload, block by block."""
+        blocks = stream.blocks(request.tensors, request.weight, block_values(parameters, BLOCK_SLOTS))
+        left = stream.slot_count
+        while left:
+            with self._stopwatch.measure("encode"):
+                block = next(blocks)
+            left -= block.size
+            with self._stopwatch.measure("encrypt"):
+                written = encryptor.encrypt(block, last=not left)
+            if self._checking is not None:
+                self._checking.keep(written, block.size)
+            yield written
 
     @contextmanager
-    def _masking(self, leg: Leg, parameters: LatticeParameters, opened: OpenedSum | None) -> Iterator[Encryptor]:
+    def _masking(self, leg: Leg, parameters: LatticeParameters, opened: OpenedSum | None = None) -> Iterator[Encryptor]:
         """An encryptor under the secret that was dealt, or the group's; what this upload has of it is wiped."""
         secret = self._opening.take_secret(leg, opened)
         try:

@@ -47,10 +47,6 @@ class IncludedSet:
         """The parties of these uploads."""
         return tuple(upload.party for upload in self.uploads)
 
-    def shares_of(self, party: str) -> tuple[bytes, ...]:
-        """The digests of the shares that this party of the set dealt; none for any other."""
-        return next((upload.share_digests for upload in self.uploads if upload.party == party), ())
-
     @cached_property
     def digest(self) -> bytes:
         """SHA-256 over label, session, number, step, set name, and all of every upload; what releases name.

@@ -165,23 +165,16 @@ class PartyOpening:
         if self._member is not None:
             self._member.close()
 
-    def sign(
-        self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes, opened: OpenedSum | None = None
-    ) -> StatementMessage:
+    def sign(self, leg: Leg, parameters: LatticeParameters, upload_digest: bytes) -> StatementMessage:
         """This party's signature over `upload_digest`, the SHA-256 of its upload; it notes its job on disk first.
 
-        Once the upload is signed, others can open it without another message to this party. `opened`: the sum of the
-        group whose secret masks this one too; before that one the job was noted.
+        Once the upload is signed, others can open it, and the further sums of its group, without another message to
+        this party.
         """
-        context = self._context(leg, parameters)
-        if opened is not None:
-            digests, salt = opened.included.shares_of(self._channel.party), b""
-        else:
-            dealt = self._own()
-            self._state.note_upload()
-            digests, salt = dealt.digests, dealt.salt
-        fields = upload_fields(context, upload_digest, digests)
-        return StatementMessage(upload_digest, salt, self._channel.sign(UPLOAD_PURPOSE, *fields))
+        dealt, context = self._own(), self._context(leg, parameters)
+        self._state.note_upload()
+        signature = self._channel.sign(UPLOAD_PURPOSE, *upload_fields(context, upload_digest, dealt.digests))
+        return StatementMessage(upload_digest, dealt.salt, signature)
 
     def check_included(
         self, leg: Leg, parameters: LatticeParameters, stated: IncludedMessage, commitment: bytes = b""
@@ -204,25 +197,6 @@ class PartyOpening:
         if not self._scheme.members:
             for party in included.parties:
                 _check_salt(context, party, stated)
-        return included
-
-    def check_further(self, leg: Leg, opened: OpenedSum, stated: IncludedMessage) -> IncludedSet:
-        """The included set of a further sum of the group: the uploads of exactly the parties in its open sum.
-
-        Raises ProtocolError for other parties, other shares, and what parties did not sign.
-        """
-        context = self._agreed_context(leg, opened.parameters, stated)
-        parties = opened.included.parties
-        if set(stated.upload_digests) != set(parties) or stated.share_digests or stated.salts:
-            raise ProtocolError(
-                f"the aggregator states another set in {leg.step} than in the sum before it",
-                expected=f"uploads of {', '.join(parties)}, under the secrets of that sum",
-                got="other parties, or other secrets",
-                cure="ask the aggregator's operator; resume from the last checkpoint",
-            )
-        included = _read_further(context, _Same(stated), opened.included)
-        with self._stopwatch.measure("open"):
-            check_included(included, context, parties, len(parties), self._channel.find_unsigned)
         return included
 
     def release(self, leg: Leg, included: IncludedSet) -> None:
@@ -356,18 +330,6 @@ def _read_set(context: UploadContext, stated: _Same, commitment: bytes) -> Inclu
             for party, digest in message.upload_digests.items()
         ],
         commitment,
-    )
-
-
-@lru_cache(maxsize=4)
-def _read_further(context: UploadContext, stated: _Same, first: IncludedSet) -> IncludedSet:
-    message = stated.message
-    return state_included(
-        context,
-        [
-            IncludedUpload(party, digest, first.shares_of(party), message.signatures.get(party, b""))
-            for party, digest in message.upload_digests.items()
-        ],
     )
 
 

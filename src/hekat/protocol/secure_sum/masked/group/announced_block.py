@@ -1,0 +1,19 @@
+"""Whether the block of an upload goes with the announcement of the upload, in a further sum of a group."""
+
+from __future__ import annotations
+
+from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
+from hekat.scheme.lattice import LatticeParameters, block_values
+
+# The aggregator holds the announcements of all parties before it adds anything.
+MOST_BYTES = 16 << 20
+
+
+def announced_bytes(parameters: LatticeParameters, slot_count: int, uploader_count: int) -> int:
+    """Bytes of the block in each announcement; 0 where blocks follow it: uploads of several, or large ones of many.
+
+    All parties and the aggregator know it from public sizes.
+    """
+    size = parameters.form.written_bytes(slot_count)
+    is_one_block = slot_count <= block_values(parameters, BLOCK_SLOTS)
+    return size if is_one_block and size * uploader_count <= MOST_BYTES else 0
