@@ -55,13 +55,13 @@ from hekat.protocol.secure_sum.masked.opening.share_message import DigestList
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
 from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
+from hekat.protocol.secure_sum.masked.slot_stream import block_slots_of
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.summation import Summation
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters, block_values
+from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters
 
 _ANOTHER_UPLOAD = "uploads another size, or with another model, bounds or counters than most"
 
@@ -366,7 +366,7 @@ class MaskedSummation(Summation):
     def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
         """Commit to the sum, to every opener, before any member releases."""
         with self._stopwatch.measure("aggregate"):
-            block_slots = block_values(parameters, BLOCK_SLOTS)
+            block_slots = block_slots_of(parameters)
             committed = commit_to(accumulator, parameters, accumulator.addend_count, block_slots)
         self._roster.send_to_all(leg.name("committed"), committed)
         self._openers.tell_authority(leg.name("committed"), committed)
@@ -392,7 +392,7 @@ class MaskedSummation(Summation):
         products = {party: part.products for party, part in parts.items()}
         signatures = {party: part.signature for party, part in parts.items()}
         self._roster.send_to_all(leg.name("parts"), SumPartsMessage(products, signatures))
-        blocks = whole_blocks(accumulator, parameters, accumulator.addend_count, block_values(parameters, BLOCK_SLOTS))
+        blocks = whole_blocks(accumulator, parameters, accumulator.addend_count, block_slots_of(parameters))
         while True:
             with self._stopwatch.measure("aggregate"):
                 written = next(blocks, None)
@@ -451,7 +451,7 @@ class MaskedSummation(Summation):
         return SumBeginMessage(releases, {member: message.signature for member, message in released.items()})
 
     def _send_sum(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> None:
-        blocks = accumulator.write(block_values(parameters, BLOCK_SLOTS))
+        blocks = accumulator.write(block_slots_of(parameters))
         while True:
             with self._stopwatch.measure("aggregate"):
                 written = next(blocks, None)

@@ -45,9 +45,9 @@ from hekat.protocol.secure_sum.masked.opening.shamir import CHECKS
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count, whole_bits, whole_bytes
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
 from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream
+from hekat.protocol.secure_sum.masked.slot_stream import SlotStream, block_slots_of
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.scheme.lattice import SETS, LatticeParameters, block_values
+from hekat.scheme.lattice import SETS, LatticeParameters
 
 _DIGEST, _SIGNATURE = bytes(32), bytes(64)
 
@@ -221,7 +221,7 @@ def _block_messages(
 ) -> Iterator[Sent]:
     form = parameters.form
     for party in uploaders:
-        for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):
+        for count in _blocks(slot_count, block_slots_of(parameters)):
             size = _block_bytes(MaskedBlockMessage, form.written_bytes(count))
             yield Sent(party, settings.aggregator, leg.name("block"), size)
 
@@ -294,7 +294,7 @@ def _sum(
     hub, form = settings.aggregator, parameters.form
     bits = whole_bits(form, addend_count)
     for party in settings.parties:
-        for count in _blocks(slot_count, block_values(parameters, BLOCK_SLOTS)):
+        for count in _blocks(slot_count, block_slots_of(parameters)):
             if settings.check_sum:
                 size = whole_bytes(form.field_count(count), bits)
                 yield Sent(hub, party, leg.name("whole-block"), _block_bytes(WholeSumBlockMessage, size))

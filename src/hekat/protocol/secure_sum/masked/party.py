@@ -54,14 +54,14 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import parameters_
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
 from hekat.protocol.secure_sum.masked.outcome import check_fallen, check_stands
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS, SlotStream, levels_sent
+from hekat.protocol.secure_sum.masked.slot_stream import SlotStream, block_slots_of, levels_sent
 from hekat.protocol.secure_sum.masked.upload_state import take_upload_number
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
 from hekat.protocol.secure_sum.party_side import PartySide
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import Tensors, arrays_of
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.scheme.lattice import Decryptor, Encryptor, LatticeParameters, SecretSum, block_values
+from hekat.scheme.lattice import Decryptor, Encryptor, LatticeParameters, SecretSum
 from hekat.state import Counter as DurableCounter
 
 T = TypeVar("T")
@@ -352,7 +352,7 @@ class MaskedAggregation(PartySide):
         self, encryptor: Encryptor, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
     ) -> Iterator[bytes]:
         """This party's upload, block by block."""
-        blocks = stream.blocks(request.tensors, request.weight, block_values(parameters, BLOCK_SLOTS))
+        blocks = stream.blocks(request.tensors, request.weight, block_slots_of(parameters))
         left = stream.slot_count
         while left:
             with self._stopwatch.measure("encode"):
@@ -450,7 +450,7 @@ class MaskedAggregation(PartySide):
         reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
         failure: BoundError | None = None
         digests: list[bytes] = []
-        block_slots = block_values(parameters, BLOCK_SLOTS)
+        block_slots = block_slots_of(parameters)
         for start in range(0, stream.slot_count, block_slots):
             count = min(block_slots, stream.slot_count - start)
             if whole is None:

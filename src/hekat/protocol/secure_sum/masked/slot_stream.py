@@ -21,9 +21,15 @@ from hekat.errors import BoundError
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter
 from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, StreamedTensor, Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
+from hekat.scheme.lattice import LatticeParameters, block_values
 
 # Slots worked on at once: a block's levels and bytes stay in the processor's outer cache.
 BLOCK_SLOTS = 1 << 18
+
+
+def block_slots_of(parameters: LatticeParameters) -> int:
+    """Slots of each block of an upload or a sum but the last: whole chunks, as many as fit BLOCK_SLOTS."""
+    return block_values(parameters, BLOCK_SLOTS)
 
 
 def levels_sent(tensors: Tensors, bounds: Mapping[str, float], share: float, value_bits: int) -> Tensors:

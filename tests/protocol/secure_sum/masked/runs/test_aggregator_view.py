@@ -127,6 +127,7 @@ def test_its_ledger_has_ciphertexts_public_facts_and_what_is_declared(
     released = set() if opening == "shared" else {("horizontal/released", "release")}
     assert {(row.kind, row.field) for row in report.learned if row.disclosure_class == "ciphertext"} == {
         ("horizontal/masked-block", "written"),
+        ("horizontal/upload", "block"),
         ("horizontal/dealt", "offset"),
         *released,
     }

@@ -10,7 +10,7 @@ import pytest
 from hekat.errors import AlteredSumError, BoundError, ChannelError, InputError, ProtocolError
 from hekat.protocol.horizontal.settings import ModelSettings
 from hekat.protocol.secure_sum.masked import aggregator as masked_aggregator
-from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.masked import slot_stream
 from hekat.protocol.secure_sum.masked.checked_sum import WholeSum, check_part, commit_to, part_fields, whole_blocks
 from hekat.protocol.secure_sum.masked.messages import (
     OpenedMessage,
@@ -54,8 +54,7 @@ def test_a_sum_that_is_checked_is_the_same_sum(opening, rehearse_masked, checked
 
 def test_blocks_and_samples_and_losses_are_checked_too(rehearse_masked, masked_settings, leave_at, monkeypatch) -> None:
     """Three blocks an upload, five of six parties in each round, one lost before it signs."""
-    for module in (masked_party, masked_aggregator):
-        monkeypatch.setattr(module, "BLOCK_SLOTS", 1)
+    monkeypatch.setattr(slot_stream, "BLOCK_SLOTS", 1)
     settings = masked_settings(6, check_sum=True, model=ModelSettings("mlp", hidden=(2000,), seed=4))
     training = replace(settings.training, participation=0.8, round_count=2)
     settings = replace(settings, training=training)

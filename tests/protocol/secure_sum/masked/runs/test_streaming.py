@@ -103,7 +103,7 @@ class Alone:
         self._secret = generate_secret(parameters)
         self._coefficients = self._secret.coefficients.astype(np.int32)
 
-    def take_secret(self, leg, opened):
+    def take_secret(self, leg, opened=None):
         return self._secret
 
     def end_group(self) -> None:
@@ -118,7 +118,7 @@ class Alone:
     def check_dealt(self, leg) -> None:
         return None
 
-    def sign(self, leg, parameters, digest, opened):
+    def sign(self, leg, parameters, digest):
         return StatementMessage(digest, b"", b"")
 
     def check_included(self, leg, parameters, stated, commitment):
@@ -211,7 +211,7 @@ class Senders:
             digest = salt_digest(self._context, sender, self._salts[sender])
             return DealtMessage(self._parameters.name, [digest], b"", b"")
         if message_type is UploadMessage:
-            return UploadMessage(self._parameters.name, self._lane_count, bytes(32))
+            return UploadMessage(self._parameters.name, self._lane_count, bytes(32), b"")
         if message_type is MaskedBlockMessage:
             block = block_values(self._parameters, BLOCK_SLOTS)
             count = min(block, self._lane_count - self._sent[sender])

@@ -11,7 +11,7 @@ from hekat.errors import BoundError, ProtocolError
 from hekat.protocol.horizontal.settings import ModelSettings
 from hekat.protocol.secure_sum import timeouts
 from hekat.protocol.secure_sum.masked import aggregator as masked_aggregator
-from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.masked import slot_stream
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
@@ -24,8 +24,7 @@ from hekat.protocol.secure_sum.masked.messages import (
 @pytest.fixture
 def three_blocks(masked_settings, monkeypatch):
     """Settings of five parties whose uploads take three blocks of one chunk each."""
-    for module in (masked_party, masked_aggregator):
-        monkeypatch.setattr(module, "BLOCK_SLOTS", 1)
+    monkeypatch.setattr(slot_stream, "BLOCK_SLOTS", 1)
     return masked_settings(5, model=ModelSettings("mlp", hidden=(2000,), seed=4))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
-from hekat.scheme.lattice import LatticeParameters, block_values
+from hekat.protocol.secure_sum.masked.slot_stream import block_slots_of
+from hekat.scheme.lattice import LatticeParameters
 
 # The aggregator holds the announcements of all parties before it adds anything.
 MOST_BYTES = 16 << 20
@@ -15,5 +15,5 @@ def announced_bytes(parameters: LatticeParameters, slot_count: int, uploader_cou
     All parties and the aggregator know it from public sizes.
     """
     size = parameters.form.written_bytes(slot_count)
-    is_one_block = slot_count <= block_values(parameters, BLOCK_SLOTS)
+    is_one_block = slot_count <= block_slots_of(parameters)
     return size if is_one_block and size * uploader_count <= MOST_BYTES else 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hekat.protocol.secure_sum.masked.leg import Leg
 from hekat.protocol.secure_sum.masked.message_checks import check_block
 from hekat.protocol.secure_sum.masked.messages import MaskedBlockMessage
-from hekat.protocol.secure_sum.masked.slot_stream import BLOCK_SLOTS
+from hekat.protocol.secure_sum.masked.slot_stream import block_slots_of
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.timeouts import Deadline
-from hekat.scheme.lattice import LatticeParameters, block_values
+from hekat.scheme.lattice import LatticeParameters
 
 
 def receive_blocks(
@@ -19,7 +19,7 @@ def receive_blocks(
     All parties send theirs at once. What the aggregator has not read yet waits for room, at the sender in the end; a
     step's time for the rest of an upload begins as it reads the first of it.
     """
-    block_slots = block_values(parameters, BLOCK_SLOTS)
+    block_slots = block_slots_of(parameters)
     deadline = Deadline(timeout_s)
     blocks: list[bytes] = []
     digests: list[bytes] = []

@@ -9,7 +9,7 @@ import pytest
 from hekat.errors import AlteredSumError, HekatError, InputError, ProtocolError, SealError, StateError
 from hekat.protocol.horizontal.settings import ModelSettings
 from hekat.protocol.secure_sum.masked import aggregator as masked_aggregator
-from hekat.protocol.secure_sum.masked import party as masked_party
+from hekat.protocol.secure_sum.masked import slot_stream
 from hekat.protocol.secure_sum.masked.messages import (
     BeginMessage,
     DealtMessage,
@@ -36,8 +36,7 @@ def causes(rehearsal) -> set[type]:
 @pytest.fixture
 def three_blocks(masked_settings, monkeypatch):
     """Settings of three parties whose sum takes three blocks of one chunk each."""
-    for module in (masked_party, masked_aggregator):
-        monkeypatch.setattr(module, "BLOCK_SLOTS", 1)
+    monkeypatch.setattr(slot_stream, "BLOCK_SLOTS", 1)
     return masked_settings(3, model=ModelSettings("mlp", hidden=(2000,), seed=4))
 
 
