@@ -216,7 +216,7 @@ def test_an_aggregator_that_begins_a_further_step_anew_gets_no_second_upload(pla
         return begin(self, step)
 
     monkeypatch.setattr(MaskedSummation, "_serve_further", forget)
-    _, watch, error = play(nothing, settings=settings, exactness_check=False, timeout_s=3.0)
+    _, watch, error = play(nothing, settings=settings, exactness_check=False)
     assert error is not None
     assert watch.senders_of(DealtMessage, DEVIATION) == []
     assert watch.senders_of(OpenedMessage, DEVIATION) == []
