@@ -393,3 +393,25 @@ def test_a_block_before_there_is_a_secret_for_it_is_refused(play, settings) -> N
     assert "a party is lost in the middle of 'standardise'" in str(error)
     assert rehearsal.lost_names == ["d"]
     assert "an announcement with a block of another size" in rehearsal.reasons
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [lambda step, written: [], lambda step, written: [(step, MaskedBlockMessage(written[:-1]))], None],
+    ids=["nothing", "a short one", "padding"],
+)
+def test_who_announces_an_upload_whose_block_does_not_follow_ends_the_run_by_name(
+    sent, play, settings, monkeypatch
+) -> None:
+    monkeypatch.setattr(announced_block, "MOST_BYTES", 0)
+
+    def change(to, step, message):
+        if not isinstance(message, MaskedBlockMessage) or not step.startswith(DEVIATION):
+            return None
+        if sent is None:
+            return MaskedBlockMessage(b"\xff" * len(message.written))
+        return sent(step, message.written)
+
+    rehearsal, _, error = play(change, role="d", settings=settings, exactness_check=False)
+    assert "a party is lost in the middle of 'standardise'" in str(error)
+    assert rehearsal.lost_names == ["d"]
