@@ -133,10 +133,11 @@ class MaskedSummation(Summation):
             self._group, self._opened = group_of(step), {}
         if self._shares_secrets and group_of(then) == self._group and not is_dealt_ahead(step, then):
             then = ""  # it needs no secret of its own
+        # Asked once: what did not open is masked anew under fresh secrets, whatever the group has.
+        if self._serve_further(step):
+            return
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
-            if self._serve_further(step):
-                return
             dealing = self._take_dealt(step)
             unopened = self._serve_upload(dealing, then)
             if not unopened:

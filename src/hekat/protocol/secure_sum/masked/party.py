@@ -152,10 +152,16 @@ class MaskedAggregation(PartySide):
     def _sum_anew(
         self, agreement: bytes, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
     ) -> tuple[Aggregate, IncludedSet]:
-        """A sum under fresh secrets, which is opened with releases of their shares."""
+        """A sum under fresh secrets, which is opened with releases of their shares.
+
+        In the middle of a group a party says first, and once, that no secret of the group is of this set.
+        """
         step = request.step
+        in_group = self._group is not None and bool(self._group.parameters)
+        if in_group and self.takes_part(step) and not self._is_ahead(step, parameters):
+            self._send(further_step(step), UploadMessage(parameters.name, stream.slot_count, agreement, b""))
         for _ in range(MAX_UPLOADS):
-            leg = replace(self._take_dealt(step, agreement, parameters, stream), agreement=agreement)
+            leg = replace(self._take_dealt(step, parameters), agreement=agreement)
             self._upload(leg, parameters, stream, request)
             stated = self._receive(leg.name("included"), IncludedMessage)
             commitment = b"" if self._checking is None else self._checking.receive_commitment(leg)
@@ -257,16 +263,11 @@ class MaskedAggregation(PartySide):
             return None
         return self._group.find(parameters)
 
-    def _take_dealt(self, step: str, agreement: bytes, parameters: LatticeParameters, stream: SlotStream) -> Leg:
-        """The step's next upload, its secret dealt: ahead, or now, where another step or set was dealt for.
-
-        In the middle of a group a party says first that no secret of the group is of this set.
-        """
+    def _take_dealt(self, step: str, parameters: LatticeParameters) -> Leg:
+        """The step's next upload, its secret dealt: ahead, or now, where another step or set was dealt for."""
         is_ahead, ahead, self._ahead = self._is_ahead(step, parameters), self._ahead, None
         if ahead is not None and is_ahead:
             return ahead.leg
-        if self._group is not None and self._group.parameters and self.takes_part(step):
-            self._send(further_step(step), UploadMessage(parameters.name, stream.slot_count, agreement, b""))
         self.settle()
         self._opening.drop()
         leg = self._begin(step)
