@@ -104,7 +104,7 @@ class MaskedSummation(Summation):
         self._ahead: _Dealing | None = None
         # What is open of the group at hand, by the name of its set: further sums of the group need no other secret.
         self._shares_secrets, self._group = shares_secrets(settings), ""
-        self._opened: dict[str, _Dealing] = {}
+        self._opened: dict[str, Leg] = {}
 
     def bound_slots(self, most_slots: int) -> None:
         """Accept no upload of more slots from now on; before the first call, accept none."""
@@ -142,7 +142,7 @@ class MaskedSummation(Summation):
             unopened = self._serve_upload(dealing, then)
             if not unopened:
                 if self._shares_secrets:
-                    self._opened[dealing.set_name] = dealing
+                    self._opened[dealing.set_name] = dealing.leg
                 return
             self._groups.check(step)
         raise ProtocolError(
@@ -258,10 +258,10 @@ class MaskedSummation(Summation):
         )
         self._groups.check(step)
         some = next(iter(announced.values()))
-        dealing = self._opened.get(some.parameter_set)
-        if dealing is None:
+        first = self._opened.get(some.parameter_set)
+        if first is None:
             return False
-        leg, parameters = replace(dealing.leg, step=step), SETS[some.parameter_set]
+        leg, parameters = replace(first, step=step), SETS[some.parameter_set]
         accumulator = Accumulator(parameters, some.lane_count)
         for party, message in announced.items():
             self._add_further(leg, parameters, party, message, accumulator)

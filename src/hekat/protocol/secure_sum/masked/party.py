@@ -152,13 +152,11 @@ class MaskedAggregation(PartySide):
     def _sum_anew(
         self, agreement: bytes, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
     ) -> tuple[Aggregate, IncludedSet]:
-        """A sum under fresh secrets, which is opened with releases of their shares.
-
-        In the middle of a group a party says first, and once, that no secret of the group is of this set.
-        """
+        """A sum under fresh secrets, which is opened with releases of their shares."""
         step = request.step
         in_group = self._group is not None and bool(self._group.parameters)
         if in_group and self.takes_part(step) and not self._is_ahead(step, parameters):
+            # Said once: no secret of the group is of this set.
             self._send(further_step(step), UploadMessage(parameters.name, stream.slot_count, agreement, b""))
         for _ in range(MAX_UPLOADS):
             leg = replace(self._take_dealt(step, parameters), agreement=agreement)
@@ -196,6 +194,8 @@ class MaskedAggregation(PartySide):
         Every party has what opens it: nothing but the sum of what exactly the parties of that one masked for this step
         and agreement. So U is not stated, and nobody is told whether it opened: a sum that does not ends the run.
         """
+        self._ahead = None  # another step came than the one that was dealt for
+        self._opening.drop()
         if not self.takes_part(leg.step):
             self._sit_out(leg)
         self._upload(leg, opened.parameters, stream, request, opened)
@@ -214,10 +214,10 @@ class MaskedAggregation(PartySide):
     ) -> None:
         """Upload, where this party takes part; then hear what the aggregator owes of the sums before."""
         try:
-            if self.takes_part(leg.step) and opened is None:
-                self._mask(leg, parameters, stream, request)
-            elif self.takes_part(leg.step) and opened is not None:
+            if opened is not None and self.takes_part(leg.step):
                 self._mask_further(leg, opened, stream, request)
+            elif self.takes_part(leg.step):
+                self._mask(leg, parameters, stream, request)
         except PartyStoppedError:
             # What the aggregator said before it ended says more: that parties call for different things, say.
             self.settle()
@@ -344,7 +344,7 @@ class MaskedAggregation(PartySide):
         with self._masking(leg, parameters, opened) as encryptor:
             blocks = self._masked_blocks(encryptor, parameters, stream, request)
             block = next(blocks) if announced_bytes(parameters, stream.slot_count, uploader_count) else b""
-            self._before(leg.step, "sign")  # nothing is; but a party may leave in the middle
+            self._before(leg.step, "sign")  # a rehearsed drop-out in the middle of an upload; nothing is signed
             self._send(further_step(leg.step), UploadMessage(parameters.name, stream.slot_count, leg.agreement, block))
             for written in blocks:
                 self._send_block(leg, MaskedBlockMessage(written))

@@ -222,6 +222,38 @@ def test_an_aggregator_that_begins_a_further_step_anew_gets_no_second_upload(pla
     assert watch.senders_of(OpenedMessage, DEVIATION) == []
 
 
+def test_a_secret_that_is_dealt_ahead_in_the_middle_of_a_group_is_dropped_as_a_further_sum_comes(
+    play, settings, monkeypatch
+) -> None:
+    """An aggregator names the round two sums too early. It drops what was dealt, and so do all parties."""
+    serve, upload, held = MaskedSummation.serve, MaskedAggregation._mask_further, []
+    monkeypatch.setattr(
+        MaskedSummation, "serve", lambda self, step, then="": serve(self, step, "round-1" if step == MEAN else then)
+    )
+
+    def upload_and_look(self, leg, *others):
+        held.append((leg.step, self._ahead, self._opening._dealt))
+        return upload(self, leg, *others)
+
+    monkeypatch.setattr(MaskedAggregation, "_mask_further", upload_and_look)
+    rehearsal, watch, error = play(nothing, settings=settings)
+    assert error is None
+    assert [record.party_count for record in rehearsal.records] == [5]
+    assert held == [(step, None, None) for step in (DEVIATION, VARIANCE) for _ in PARTIES]
+    assert [step for sender, step, _ in watch.received if sender == "b" and step.startswith("round-1/")] == [
+        "round-1/upload-2/dealt",
+        "round-1/upload-2/checked",
+        "round-1/upload-3/dealt",
+        "round-1/upload-3/checked",
+        "round-1/upload-3/upload",
+        "round-1/upload-3/block",
+        "round-1/upload-3/statement",
+        "round-1/upload-3/released",
+        "round-1/upload-3/opened",
+        "round-1/end",
+    ]
+
+
 # --- hostile sums -----------------------------------------------------------------------------------------------------
 
 
@@ -342,12 +374,15 @@ def test_a_member_releases_once_for_each_set_of_a_group(play, settings) -> None:
 # --- losses -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", ["upload", "sign"])
+@pytest.mark.parametrize(("party", "part"), [("a", "sign"), ("d", "upload"), ("e", "sign")])
+@pytest.mark.parametrize("most", [announced_block.MOST_BYTES, 0], ids=["one message", "blocks that follow"])
 def test_a_party_that_is_lost_in_the_middle_of_a_group_ends_the_run_by_name(
-    part, rehearse_masked, settings, leave_at
+    most, party, part, rehearse_masked, settings, leave_at, monkeypatch
 ) -> None:
-    rehearsal = rehearse_masked(settings, hooks={"d": leave_at(DEVIATION, part)})
-    with pytest.raises(PartyStoppedError, match=r"a party is lost in the middle of 'standardise'.* lost: d"):
+    """Before or after others have announced theirs."""
+    monkeypatch.setattr(announced_block, "MOST_BYTES", most)
+    rehearsal = rehearse_masked(settings, hooks={party: leave_at(DEVIATION, part)})
+    with pytest.raises(PartyStoppedError, match=rf"a party is lost in the middle of 'standardise'.* lost: {party}"):
         rehearsal.run()
     assert rehearsal.records == []
 
@@ -366,13 +401,24 @@ def test_a_party_that_is_lost_after_its_upload_is_in_the_sum_and_the_next_one_en
         lambda message: {"parameter_set": "A99-99"},
         lambda message: {"lane_count": 0},
         lambda message: {"lane_count": message.lane_count + 1},
+        lambda message: {"lane_count": 2**70},
         lambda message: {"parameter_set": "A24-128"},
         lambda message: {"agreement": b""},
         lambda message: {"block": b""},
         lambda message: {"block": message.block + b"0"},
         lambda message: {"block": b"\xff" * len(message.block)},
     ],
-    ids=["no set", "no slots", "other slots", "another set", "no agreement", "no block", "long block", "padding"],
+    ids=[
+        "no set",
+        "no slots",
+        "other slots",
+        "more slots than numbers",
+        "another set",
+        "no agreement",
+        "no block",
+        "long block",
+        "padding",
+    ],
 )
 def test_who_announces_what_cannot_be_in_a_further_sum_ends_the_run_by_name(changes, play, settings) -> None:
     def announce(to, step, message):
@@ -393,6 +439,26 @@ def test_a_block_before_there_is_a_secret_for_it_is_refused(play, settings) -> N
     assert "a party is lost in the middle of 'standardise'" in str(error)
     assert rehearsal.lost_names == ["d"]
     assert "an announcement with a block of another size" in rehearsal.reasons
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        lambda step, message: [(step, message), (f"{DEVIATION}/upload-0/block", MaskedBlockMessage(message.block))],
+        lambda step, message: [(step, message), (step, message)],
+        lambda step, message: [(f"{VARIANCE}/further", message)],
+        lambda step, message: [],
+    ],
+    ids=["and its block again", "twice", "for the next step", "nothing"],
+)
+def test_who_sends_another_number_of_messages_in_a_further_sum_ends_the_run_by_name(sent, play, settings) -> None:
+    def change(to, step, message):
+        is_further = isinstance(message, UploadMessage) and step.startswith(DEVIATION)
+        return sent(step, message) if is_further else None
+
+    rehearsal, _, error = play(change, role="d", settings=settings, exactness_check=False, timeout_s=5.0)
+    assert "a party is lost in the middle of 'standardise'" in str(error)
+    assert rehearsal.lost_names == ["d"]
 
 
 @pytest.mark.parametrize(
