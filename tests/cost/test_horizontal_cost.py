@@ -17,6 +17,7 @@ from hekat.cost import horizontal as estimating
 from hekat.cost.horizontal import RUN_ID, NetworkLink, cost_of_job, plan_round
 from hekat.launch.horizontal.run import run_job
 from hekat.protocol.secure_sum.cost.round_bytes import RoleBytes, bytes_by_role, packing_of
+from hekat.protocol.secure_sum.masked.group import announced_block
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.scheme.paillier import encrypt
 from hekat.scheme.paillier.keys.parameters import plaintext_bits_of
@@ -165,7 +166,10 @@ def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None
     assert {"sums", "bounds", "agreement", "session", "standardise"} == set(of_kinds)
 
 
-def test_all_rounds_are_at_least_what_a_run_sends_in_sums(job, channels, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("most", [announced_block.MOST_BYTES, 0], ids=["one message", "blocks that follow"])
+def test_all_rounds_are_at_least_what_a_run_sends_in_sums(most, job, channels, tmp_path, monkeypatch) -> None:
+    """Uploads of further sums go with their announcements, or after them."""
+    monkeypatch.setattr(announced_block, "MOST_BYTES", most)
     monkeypatch.setattr(estimating, "_protections", lambda inputs: ["lattice"])
     found = cost_of_job(load_inputs(job)).to_json()["protections"][0]
     play(load_inputs(job), tmp_path / "runs")

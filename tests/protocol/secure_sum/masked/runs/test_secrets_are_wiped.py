@@ -11,6 +11,7 @@ from hekat.errors import HekatError
 from hekat.protocol.secure_sum import party_side
 from hekat.protocol.secure_sum.masked import party as masked_party
 from hekat.protocol.secure_sum.masked.leg import Leg
+from hekat.protocol.secure_sum.masked.messages import SumBlockMessage
 from hekat.protocol.secure_sum.masked.opening.opening_scheme import Dealt
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import CommitteeScheme
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
@@ -135,6 +136,17 @@ def test_of_parties_whose_run_ends_in_the_middle_of_a_group(
     settings = standardising(masked_settings(5))
     with pytest.raises(HekatError):
         rehearse_masked(settings, hooks={"d": leave_at(f"standardise/{step}", part)}).run()
+    check_wiped(made, encryptors)
+
+
+@pytest.mark.parametrize("to_whom", ["c", "abcde"])
+def test_of_parties_that_wait_in_vain_for_a_further_sum(to_whom, play, masked_settings, made, encryptors) -> None:
+    def withhold(to, step, message):
+        is_it = isinstance(message, SumBlockMessage) and step.startswith("standardise/deviation") and to in to_whom
+        return [] if is_it else None
+
+    _, _, error = play(withhold, settings=standardising(masked_settings(5)), exactness_check=False, timeout_s=2.0)
+    assert "a party is lost in the middle of 'standardise'" in str(error)
     check_wiped(made, encryptors)
 
 
