@@ -1,8 +1,8 @@
 """The end of training: every party compares its final model with every other party's, whatever the aggregator says.
 
 The aggregator compares models after each round, and can hide that it sent parties different sums. Under protection
-`lattice` each upload is signed with the model before it, so the next upload shows such a difference. No upload follows
-the last sum, and the other protections sign no model. So each party tells every other one a signed digest: of the final
+`lattice` each upload is masked with the model before it, so the next upload shows such a difference. No upload follows
+the last sum, and the other protections have no model in uploads. So each party tells every other one a signed digest: of the final
 model, and of all models and totals before it.
 
 Up to MOST_IN_PAIRS parties send it to each other. Of more parties that would be most messages of a run: there each

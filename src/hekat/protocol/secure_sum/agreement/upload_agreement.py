@@ -40,7 +40,8 @@ def agreement_of(
     request: SumRequest,
     bits: int,
 ) -> bytes:
-    """HMAC-SHA-256 of all that the parties must agree on: every upload is signed, and masked, with it.
+    """HMAC-SHA-256 of all that the parties must agree on: every upload is masked with it, and signed unless it is
+    for a further sum of a group.
 
     Otherwise an aggregator that told parties different bounds, or sums, could single one update out. The digest
     covers the members and the key of releases: no sum opens with updates of parties that know others.

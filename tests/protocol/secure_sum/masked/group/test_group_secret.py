@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import itertools
 import pickle
 import threading
 
@@ -13,7 +15,7 @@ from tests.protocol.secure_sum.masked.runs.test_no_reuse import in_a_fork
 from hekat.errors import BoundError, KeyRefusedError, ProtocolError
 from hekat.protocol.secure_sum.masked.group.group_secret import GroupSecret, OpenedGroup, OpenedSum, key_of_upload
 from hekat.protocol.secure_sum.masked.leg import Leg
-from hekat.scheme.lattice import SETS, add, decrypt, encrypt, generate_secret, public_key, sum_secrets
+from hekat.scheme.lattice import SETS, SecretKey, add, decrypt, encrypt, generate_secret, public_key, sum_secrets
 
 PARAMETERS = SETS["A16-16"]
 SESSION = b"s" * 32
@@ -162,6 +164,36 @@ def test_the_open_sum_of_secrets_opens_no_sum_over_fewer_parties(left_out) -> No
     for others in (list(uploads.values()), [*uploads.values(), next(iter(uploads.values()))]):
         with pytest.raises(BoundError, match="does not open"):
             decrypt(PARAMETERS, known, key, add(PARAMETERS, values.size, others), values.size)
+
+
+def test_of_all_that_an_aggregator_can_add_the_open_sum_of_secrets_opens_one_upload_of_each_for_one_step() -> None:
+    """Each party's uploads for two steps, each left out, once or twice in it; b, which works with the aggregator, makes
+    up another upload of its own for either step: that may stand in the place of its first one, and of no other's."""
+    secrets = {party: GroupSecret(generate_secret(PARAMETERS)) for party in "abc"}
+    known = sum_secrets([secret.take("g/1") for secret in secrets.values()])
+    own = secrets["b"].take("g/1-again")
+    values = np.arange(40, dtype=np.int32)
+    keys = {step: key_of_upload(SESSION, leg(step, AGREED), PARAMETERS) for step in ("g/2", "g/3")}
+    uploads = {
+        (party, step): encrypt(PARAMETERS, secret.take(step), key, values)
+        for step, key in keys.items()
+        for party, secret in secrets.items()
+    }
+    for step, key in keys.items():
+        uploads["b, made up", step] = encrypt(PARAMETERS, SecretKey(PARAMETERS, own.coefficients), key, -values)
+    opened = set()
+    for times in itertools.product(range(3), repeat=len(uploads)):
+        if sum(times) != len(secrets):
+            continue
+        added = [name for name, count in zip(uploads, times, strict=True) for _ in range(count)]
+        total = add(PARAMETERS, values.size, [uploads[name] for name in added])
+        for step, key in keys.items():
+            with contextlib.suppress(BoundError):
+                decrypt(PARAMETERS, known, key, total, values.size)
+                opened.add((step, frozenset(added)))
+    assert opened == {
+        (step, frozenset([("a", step), (second, step), ("c", step)])) for step in keys for second in ("b", "b, made up")
+    }
 
 
 def test_a_group_is_left_with_all_that_was_held_of_it() -> None:
