@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -79,3 +80,23 @@ def test_no_role_keeps_the_first_key_of_releases_from_which_all_later_ones_follo
         return sum(isinstance(one, RunSecretsMessage) for one in gc.get_objects())
 
     assert set(play_with(train, opening=opening).results.values()) == {0}
+
+
+def test_after_a_sum_of_integers_no_secret_is_left_while_the_loop_goes_on(play_with, monkeypatch) -> None:
+    own: dict[int, list[keys.SecretKey]] = {}
+    make = keys.SecretKey.__init__
+
+    def make_and_keep(self: keys.SecretKey, *arguments: object) -> None:
+        make(self, *arguments)
+        own.setdefault(threading.get_ident(), []).append(self)
+
+    monkeypatch.setattr(keys.SecretKey, "__init__", make_and_keep)
+
+    def count(party: Party) -> tuple[int, bool]:
+        party.sum({"rows": np.arange(4)}, maximum=3)
+        secrets = own[threading.get_ident()]
+        return len(secrets), any(secret.coefficients.any() for secret in secrets)
+
+    for made, is_left in play_with(count).results.values():
+        assert made
+        assert not is_left

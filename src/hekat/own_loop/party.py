@@ -197,6 +197,7 @@ class Party:
             found = sum_integers(self._aggregation, step, arrays, maximum=maximum, weight_max=weight_max)
             digest = digest_integers(self._digest_key, found)
             self._trail.add(digest)
+            self._aggregation.end_group()
             self._aggregation.finish_round(step, digest, False)
             self._rounds += 1
             count = sum(values.size for values in arrays.values())
@@ -400,6 +401,7 @@ class Party:
             self._references.take(call)
             digest = call.digest(self._digest_key)
         self._trail.add(digest)
+        self._aggregation.end_group()
         self._aggregation.finish_round(step, digest, False)
         self._rounds += 1
         self._around.on_round(

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hekat.data import check_same_schema
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.messages import ReadyMessage, StartMessage
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model
@@ -33,6 +33,7 @@ from hekat.protocol.horizontal_trees.sums_ahead import (
 )
 from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
 from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
+from hekat.protocol.secure_sum.agreement.series import serve_next
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun
@@ -81,32 +82,26 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalTreesSettings, 
 
 
 def _serve_start(roster: Roster, settings: HorizontalTreesSettings, summation: Summation) -> None:
-    for step in (FIRST_STEP, *map(cut_step, range(1, CUTS + 1))):
-        summation.serve(step)
-        if serve_round_end(roster, step):
+    step = FIRST_STEP
+    summation.serve(step)
+    for further in (*map(cut_step, range(1, CUTS + 1)), ""):
+        step = serve_next(summation, roster, step, further, LABELS_STEP)
+        if step == LABELS_STEP:
             break
-    summation.serve(LABELS_STEP)
     if settings.classes is None:
         summation.serve(RESIDUALS_STEP)
 
 
 def _serve_iteration(roster: Roster, settings: HorizontalTreesSettings, summation: Summation, iteration: int) -> bool:
     """Whether the parties end training with this iteration."""
-    for level in range(settings.training.max_depth):
-        step = level_step(iteration, level)
-        summation.serve(step)
-        if serve_round_end(roster, step):
-            break
-    else:
-        raise ProtocolError(
-            f"the parties go on after the last level of {step}",
-            expected=f"at most {settings.training.max_depth} levels, as in the job",
-            got="another one",
-            cure="run the same job and release at all parties",
-        )
-    step = leaves_step(iteration)
+    levels = [level_step(iteration, level) for level in range(settings.training.max_depth)]
+    step, leaves = levels[0], leaves_step(iteration)
     summation.serve(step)
-    return serve_round_end(roster, step)
+    for further in (*levels[1:], ""):
+        step = serve_next(summation, roster, step, further, leaves)
+        if step == leaves:
+            break
+    return serve_round_end(roster, leaves)
 
 
 def _gather_parties(channel: RecordedChannel, settings: HorizontalTreesSettings) -> ReadyMessage:

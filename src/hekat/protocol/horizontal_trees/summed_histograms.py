@@ -154,7 +154,7 @@ class SummedHistograms:
         """Tell the aggregator, once it is known, whether the sum before was the last one of histograms."""
         if self._untold is not None:
             step, digest = self._untold
-            self._aggregation.finish_round(step, digest, is_last)
+            self._aggregation.say_next(step, digest, is_last)
             self._untold = None
 
     def _own_sums(self, nodes: Sequence[NodeId]) -> IntArray:

@@ -302,6 +302,7 @@ class _Trainer:
         digest = digest_trees(state, run.digest_key)
         self._trail.add(digest)
         is_last = state.finished or iteration == self._settings.training.max_iter
+        self._aggregation.end_group()
         self._aggregation.finish_round(leaves_step(iteration), digest, is_last)
         run.save(state)
         run.on_iteration(

@@ -98,6 +98,19 @@ class Aggregation(Protocol):
         """
         ...
 
+    def say_next(self, step: str, digest: bytes, is_last: bool) -> None:
+        """Tell whether the sum of `step` is the last one of a series whose length the parties find out.
+
+        `digest`: keyed, of what they hold then, for the comparison with the others'. Neither is told by itself where
+        the next upload says as much: under `lattice` with a committee it names its sum, and is masked under a key that
+        follows from what its party holds.
+        """
+        ...
+
+    def end_group(self) -> None:
+        """Wipe the secrets of the group at hand: it has no further sum."""
+        ...
+
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         """Tell this party's model for the comparison with the others', and whether it stops here.
 
@@ -164,6 +177,12 @@ class Alone:
         return dict.fromkeys(scaled, math.inf)
 
     def agree_on(self, digest: bytes) -> None:
+        return None
+
+    def say_next(self, step: str, digest: bytes, is_last: bool) -> None:
+        return None
+
+    def end_group(self) -> None:
         return None
 
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:

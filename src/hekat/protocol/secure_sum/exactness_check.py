@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hekat.codec import clip
 from hekat.codec.clip import FloatArray
 from hekat.errors import BoundError
-from hekat.protocol.secure_sum.aggregation import flatten
-from hekat.protocol.secure_sum.streamed_tensor import Tensors
+from hekat.protocol.secure_sum.aggregation import SumRequest, flatten, scale_by_weight
+from hekat.protocol.secure_sum.streamed_tensor import Tensors, arrays_of
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,17 @@ class ExactnessCheck:
         """One party's update before and after clipping, in units of the update."""
         with self._lock:
             self._updates.setdefault(step, {})[party] = (flatten(update), flatten(clipped), weight)
+
+    def deposit_request(self, request: SumRequest, party: str, weight_max: int) -> None:
+        """As `deposit`, of what is clipped once it is scaled by its weight.
+
+        Streams are left out: the check compares values that this machine holds as arrays anyway.
+        """
+        tensors, bounds = arrays_of(request.tensors), request.bounds
+        scaled = scale_by_weight(tensors, request.weight, weight_max)
+        back = weight_max / request.weight
+        clipped = {name: clip(values, bounds[name])[0] * back for name, values in scaled.items()}
+        self.deposit(request.step, party, tensors, clipped, request.weight)
 
     def check(self, step: str, decoded: Tensors, bounds: Tensors, included: Iterable[str]) -> None:
         """Hold the decoded mean against the float mean of the clipped updates of `included`; once per step.

@@ -39,9 +39,18 @@ class PartySide:
     def agree_on(self, digest: bytes) -> None:
         return None
 
+    def say_next(self, step: str, digest: bytes, is_last: bool) -> None:
+        self._tell_end(step, digest, is_last)
+
+    def end_group(self) -> None:
+        return None
+
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
+        self._tell_end(step, model_digest, finished)
+
+    def _tell_end(self, step: str, digest: bytes, is_last: bool) -> None:
         channel, aggregator, timeout_s = self._channel, self._settings.aggregator, self._timeout_s
-        tell_round_end(channel, aggregator, step, model_digest, finished)
+        tell_round_end(channel, aggregator, step, digest, is_last)
         self.defer(lambda: receive_agreed(channel, aggregator, step, timeout_s=timeout_s))
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -136,12 +136,16 @@ class Roster:
         self._lost[party] = reason
         self._channel.expel(party, reason)
 
+    def describe_lost(self, among: Iterable[str]) -> str:
+        """The parties that dropped out, each with why."""
+        return "; ".join(f"{party} ({self._lost[party]})" for party in among if party in self._lost) or "nobody"
+
     def check_enough(self, step: str, least: int, among: Collection[str] | None = None) -> None:
         """Raise ProtocolError, naming the parties that dropped out, where fewer than `least` (of `among`) are left."""
         needed = self._settings.parties if among is None else among
         left = self.left_of(needed)
         if len(left) < least:
-            lost = "; ".join(f"{party} ({self._lost[party]})" for party in needed if party in self._lost) or "nobody"
+            lost = self.describe_lost(needed)
             sampled = len(needed) < len(self._settings.parties)
             has_diverged = not self._diverged.isdisjoint(needed)
             raise (DivergedError if has_diverged else ProtocolError)(

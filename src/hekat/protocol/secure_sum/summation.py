@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
 class Summation(Protocol):
     """Serves one sum after another: `begin`, then `serve` for each step; `finish` once no sum follows.
 
-    In a class with this base `bound_slots`, `begin` and `finish` do nothing unless the class defines them.
+    In a class with this base `bound_slots`, `begin` and `finish` do nothing unless the class defines them, and parties
+    name no sum.
     """
 
     def parties_in(self, step: str) -> tuple[str, ...]:
@@ -22,6 +24,11 @@ class Summation(Protocol):
         for it is prepared on the way; another sum may come all the same.
         """
         ...
+
+    def serve_one_of(self, steps: Sequence[str]) -> str:
+        """Serve the next sum of a group, one of `steps`; which one. "", and nothing is served, where parties say it by
+        `say_next` and not by their uploads."""
+        return ""
 
     def bound_slots(self, most_slots: int) -> None:
         """Accept no upload of more slots from now on, where the aggregator reserves memory for what is announced."""

@@ -304,6 +304,8 @@ class _Trainer:
                 self._run.save_own(self._own)
         digest = digest_model(state, self._run.digest_key)
         self._trail.add(digest)
+        if not self._fold:  # all rounds of a fold are one group
+            self._aggregation.end_group()
         self._aggregation.finish_round(step, digest, state.finished)
         self._run.save(state)
         sizes = {name: size * aggregate.party_count for name, size in sizes_of(scaled).items()}

@@ -150,7 +150,7 @@ class _Cutting:
 
     def _tell(self, step: str, cells: dict[int, Cells], *, is_last: bool) -> None:
         parts = (part for one in cells.values() for part in (one.starts, one.counts))
-        self.aggregation.finish_round(step, digest_arrays(self.digest_key, b"cells", parts), is_last)
+        self.aggregation.say_next(step, digest_arrays(self.digest_key, b"cells", parts), is_last)
 
 
 def most_cells(column_count: int, max_bins: int) -> int:

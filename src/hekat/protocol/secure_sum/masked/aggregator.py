@@ -13,13 +13,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.secure_sum.masked.checked_sum import check_part, commit_to, whole_blocks
 from hekat.protocol.secure_sum.masked.group.group_parties import GroupParties
 from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import is_dealt_ahead
-from hekat.protocol.secure_sum.masked.group.upload_blocks import receive_blocks
+from hekat.protocol.secure_sum.masked.group.upload_blocks import add_upload, read_announced, receive_blocks
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step, further_step
 from hekat.protocol.secure_sum.masked.message_checks import (
     check_dealt,
@@ -63,7 +63,7 @@ from hekat.protocol.secure_sum.summation import Summation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters
 
-_ANOTHER_UPLOAD = "uploads another size, or with another model, bounds or counters than most"
+_ANOTHER_UPLOAD = "uploads for another sum, of another size, or with another model, bounds or counters than most"
 
 
 @dataclass(frozen=True)
@@ -128,14 +128,25 @@ class MaskedSummation(Summation):
 
         Raises ProtocolError where too few parties or members are left.
         """
+        self._enter(step)
+        if self._shares_secrets and group_of(then) == self._group and not is_dealt_ahead(step, then):
+            then = ""  # it needs no secret of its own
+        if self._opened and (self._ahead is None or self._ahead.leg.step != step):
+            self._serve_announced((step,), then)
+        else:
+            self._serve_anew(step, then)
+
+    def serve_one_of(self, steps: Sequence[str]) -> str:
+        self._enter(steps[0])
+        return self._serve_announced(steps) if self._opened else ""
+
+    def _enter(self, step: str) -> None:
         self.begin(step)
         if self._group != group_of(step):
             self._group, self._opened = group_of(step), {}
-        if self._shares_secrets and group_of(then) == self._group and not is_dealt_ahead(step, then):
-            then = ""  # it needs no secret of its own
-        # Asked once: what did not open is masked anew under fresh secrets, whatever the group has.
-        if self._serve_further(step):
-            return
+
+    def _serve_anew(self, step: str, then: str) -> None:
+        """A sum under fresh secrets."""
         unopened: tuple[str, ...] = ()
         for _ in range(MAX_UPLOADS):
             dealing = self._take_dealt(step)
@@ -239,51 +250,42 @@ class MaskedSummation(Summation):
 
     # --- further sums of a group ---------------------------------------------------------------------------
 
-    def _serve_further(self, step: str) -> bool:
-        """Serve the sum, where the group's parties mask it under secrets that they have; whether they do.
+    def _serve_announced(self, steps: Sequence[str], then: str = "") -> str:
+        """Serve the sum that the group's parties announce, one of `steps`; which one it is.
 
-        A party that agrees on something else is named before anything is added: nobody states anything afterwards.
+        They mask it under secrets that they have, or ask for fresh ones. A party that agrees on something else is named
+        before anything is added: nobody states anything afterwards.
         """
-        if not self._opened or (self._ahead is not None and self._ahead.leg.step == step):
-            return False
         self._drop_ahead()
-        parties = self.parties_in(step)
+        parties = self.parties_in(steps[0])
         announced = self._roster.receive_alike(
-            further_step(step),
+            further_step(steps[0]),
             UploadMessage,
             _form_of_upload,
-            f"in {step} it {_ANOTHER_UPLOAD}",
-            lambda party, message: check_further(message, self._opened, self._most_slots, len(parties)),
+            f"in {self._group} it {_ANOTHER_UPLOAD}",
+            lambda party, message: check_further(message, steps, self._opened, self._most_slots, len(parties)),
             among=parties,
         )
-        self._groups.check(step)
+        self._groups.check(steps[0])
         some = next(iter(announced.values()))
         first = self._opened.get(some.parameter_set)
         if first is None:
-            return False
-        leg, parameters = replace(first, step=step), SETS[some.parameter_set]
+            self._serve_anew(some.step, then)
+        else:
+            self._serve_further(replace(first, step=some.step), announced)
+        return some.step
+
+    def _serve_further(self, leg: Leg, announced: dict[str, UploadMessage]) -> None:
+        """Add what parties announced, and send them the sum."""
+        some = next(iter(announced.values()))
+        parameters = SETS[some.parameter_set]
         accumulator = Accumulator(parameters, some.lane_count)
         for party, message in announced.items():
-            self._add_further(leg, parameters, party, message, accumulator)
-        self._groups.check(step)
-        self._send_sum(leg, parameters, accumulator)
-        return True
-
-    def _add_further(
-        self, leg: Leg, parameters: LatticeParameters, party: str, message: UploadMessage, accumulator: Accumulator
-    ) -> None:
-        """Add one party's upload: the announced block, or those that follow."""
-        blocks = [message.block]
-        if not message.block:
-            received = receive_blocks(self._roster, leg, parameters, party, message.lane_count, self._step_timeout_s)
-            if received is None:
-                return
-            blocks, _ = received
-        try:
+            blocks = read_announced(self._roster, leg, parameters, party, message, self._step_timeout_s)
             with self._stopwatch.measure("aggregate"):
-                accumulator.add(blocks)
-        except InputError as error:
-            self._roster.expel(party, f"in {leg.step}: {error}")
+                add_upload(self._roster, leg, party, blocks, accumulator)
+        self._groups.check(leg.step)
+        self._send_sum(leg, parameters, accumulator)
 
     # --- uploads ---------------------------------------------------------------------------------------
 
@@ -322,7 +324,7 @@ class MaskedSummation(Summation):
             UploadMessage,
             _form_of_upload,
             f"in {leg.step} it {_ANOTHER_UPLOAD}",
-            lambda party, message: check_upload(message, dealing.set_name, self._most_slots),
+            lambda party, message: check_upload(message, leg.step, dealing.set_name, self._most_slots),
             among=dealing.dealt,
         )
 
@@ -493,5 +495,5 @@ class MaskedSummation(Summation):
         return unopened
 
 
-def _form_of_upload(message: UploadMessage) -> tuple[str, int, bytes]:
-    return message.parameter_set, message.lane_count, message.agreement
+def _form_of_upload(message: UploadMessage) -> tuple[str, str, int, bytes]:
+    return message.step, message.parameter_set, message.lane_count, message.agreement

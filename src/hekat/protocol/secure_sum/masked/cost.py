@@ -143,10 +143,10 @@ def masked_messages(
         yield from _sum(settings, leg, parameters, slot_count, len(uploaders))
         return
     if held:
-        yield from _announcements(settings, parameters, uploaders, slot_count, further_step(shape.step))
+        yield from _announcements(settings, leg, parameters, uploaders, slot_count, further_step(leg.step))
     yield from _begin(settings, leg)
     yield from _shares(settings, scheme, leg, parameters, uploaders, dealt)
-    yield from _announcements(settings, parameters, uploaders, slot_count, leg.name("upload"))
+    yield from _announcements(settings, leg, parameters, uploaders, slot_count, leg.name("upload"))
     yield from _uploads(settings, leg, parameters, uploaders, slot_count, dealt)
     # A histogram of exponents comes just before its round's sum.
     then = group_of(shape.step) if is_dealt_ahead(shape.step, group_of(shape.step)) else ""
@@ -194,13 +194,14 @@ def _shares(
 
 def _announcements(
     settings: SumSettings,
+    leg: Leg,
     parameters: LatticeParameters,
     uploaders: Sequence[str],
     slot_count: int,
     step: str,
     block_bytes: int = 0,
 ) -> Iterator[Sent]:
-    announced = message_bytes(UploadMessage(parameters.name, slot_count, _DIGEST, b""), block_bytes)
+    announced = message_bytes(UploadMessage(leg.step, parameters.name, slot_count, _DIGEST, b""), block_bytes)
     for party in uploaders:
         yield Sent(party, settings.aggregator, step, announced)
 
@@ -211,7 +212,7 @@ def _further_uploads(
     """Uploads under the secrets that a group has."""
     announced = announced_bytes(parameters, slot_count, len(uploaders))
     step = further_step(leg.step)
-    yield from _announcements(settings, parameters, uploaders, slot_count, step, announced)
+    yield from _announcements(settings, leg, parameters, uploaders, slot_count, step, announced)
     if not announced:
         yield from _block_messages(settings, leg, parameters, uploaders, slot_count)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hekat.errors import ProtocolError
-from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext
+from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
 from hekat.protocol.secure_sum.settings import SumSettings
 
 AUTHORITY_STEP = "authority/begin"
@@ -52,11 +52,11 @@ def check_participants(leg: Leg, settings: SumSettings) -> None:
 
 
 def further_step(step: str) -> str:
-    """The step name under which a party announces its upload for a further sum of a group.
+    """The step name under which a party announces its upload for a further sum of a group; `step` is any of the group.
 
-    It says so under which set's secret it masks, before anybody has begun an upload for `step`.
+    The announcement says for which step it is: parties may know it before the aggregator does.
     """
-    return f"{step}/further"
+    return f"{group_of(step)}/further"
 
 
 def begin_step(step: str) -> str:

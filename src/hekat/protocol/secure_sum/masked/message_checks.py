@@ -50,21 +50,34 @@ def check_dealt(
         raise InputError("a signature that does not hold", expected="one over the digests of its shares", got="another")
 
 
-def check_upload(message: UploadMessage, set_name: str, most_slots: int) -> None:
-    """Raise InputError unless the upload may have this size, and is under a secret of the set that was dealt."""
+def check_upload(message: UploadMessage, step: str, set_name: str, most_slots: int) -> None:
+    """Raise InputError unless the upload may have this size, and is for the step, under a secret of the set that was
+    dealt."""
+    _check_step(message, (step,))
     if message.parameter_set != set_name:
         raise InputError("an upload under another parameter set than was dealt for", expected=set_name, got="another")
     _check_announced(message, most_slots, 0)
 
 
-def check_further(message: UploadMessage, held: Collection[str], most_slots: int, uploader_count: int) -> None:
-    """As `check_upload`, in the middle of a group: of any set. Under the secrets of a `held` set its block is there."""
+def check_further(
+    message: UploadMessage, steps: Collection[str], held: Collection[str], most_slots: int, uploader_count: int
+) -> None:
+    """As `check_upload`, in the middle of a group: for any of the `steps`, of any set.
+
+    Under the secrets of a `held` set its block is there.
+    """
+    _check_step(message, steps)
     if message.parameter_set not in SETS:
         raise InputError("an unknown parameter set", expected="one of this release's", got="another")
     parameters = SETS[message.parameter_set]
     is_held = message.parameter_set in held and message.lane_count > 0
     size = announced_bytes(parameters, message.lane_count, uploader_count) if is_held else 0
     _check_announced(message, most_slots, size)
+
+
+def _check_step(message: UploadMessage, steps: Collection[str]) -> None:
+    if message.step not in steps:
+        raise InputError("an upload for another sum", expected=" or ".join(steps), got="another")
 
 
 def _check_announced(message: UploadMessage, most_slots: int, block_bytes: int) -> None:

@@ -127,11 +127,12 @@ class CheckedMessage:
 class UploadMessage:
     """Party to aggregator, ahead of its blocks: how much follows, and what it takes for granted of the others.
 
-    The public polynomials of its mask follow from the agreement. In the middle of a group it says under which set's
-    secret the party masks; where the group has no secret of this set, nothing follows before one is dealt. Where it has
-    one, an upload of one block is in `block`; otherwise that is empty, and blocks follow.
+    The public polynomials of its mask follow from the agreement. In the middle of a group it says for which step the
+    party masks, and under which set's secret; where the group has no secret of this set, nothing follows before one is
+    dealt. Where it has one, an upload of one block is in `block`; otherwise that is empty, and blocks follow.
     """
 
+    step: str = public()
     parameter_set: str = public()
     lane_count: int = public()
     agreement: bytes = disclosed("a keyed digest of model, bounds and counters; equal or not is all anybody sees")

@@ -29,7 +29,7 @@ from typing import TypeVar
 from hekat.codec import clip
 from hekat.errors import BoundError, PartyStoppedError, ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, scale_by_weight
+from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest
 from hekat.protocol.secure_sum.agreement.upload_agreement import HeldSoFar, agreement_of
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
@@ -136,7 +136,7 @@ class MaskedAggregation(PartySide):
         if request.tensors:
             self._on_packing(packing_in_chunks(parameters.form, stream.slot_count))
         if self._exactness_check is not None and request.tensors and self.takes_part(step):
-            self._deposit(self._exactness_check, request)
+            self._exactness_check.deposit_request(request, self._channel.party, self._settings.weight_max)
         fingerprint, members = self._opening.key_fingerprint, self._opening.members
         agreement = agreement_of(self._digest_key, self._held.digest, fingerprint, members, request, bits)
         opened = self._find_opened(step, parameters)
@@ -152,12 +152,14 @@ class MaskedAggregation(PartySide):
     def _sum_anew(
         self, agreement: bytes, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
     ) -> tuple[Aggregate, IncludedSet]:
-        """A sum under fresh secrets, which is opened with releases of their shares."""
+        """A sum under fresh secrets, which is opened with releases of their shares.
+
+        In the middle of a group a party says first, and once, that no secret of the group is of this set.
+        """
         step = request.step
         in_group = self._group is not None and bool(self._group.parameters)
         if in_group and self.takes_part(step) and not self._is_ahead(step, parameters):
-            # Said once: no secret of the group is of this set.
-            self._send(further_step(step), UploadMessage(parameters.name, stream.slot_count, agreement, b""))
+            self._send(further_step(step), UploadMessage(step, parameters.name, stream.slot_count, agreement, b""))
         for _ in range(MAX_UPLOADS):
             leg = replace(self._take_dealt(step, parameters), agreement=agreement)
             self._upload(leg, parameters, stream, request)
@@ -243,11 +245,17 @@ class MaskedAggregation(PartySide):
     def agree_on(self, digest: bytes) -> None:
         self._held.add(digest)
 
+    def say_next(self, step: str, digest: bytes, is_last: bool) -> None:
+        self._held.add(digest)
+        if self._group is None:
+            super().say_next(step, digest, is_last)
+
     def finish_round(self, step: str, model_digest: bytes, finished: bool) -> None:
         self._held.add(model_digest)
-        if step == group_of(step):  # the last sum of its group
-            self._enter_group("")
         super().finish_round(step, model_digest, finished)
+
+    def end_group(self) -> None:
+        self._enter_group("")
 
     def _enter_group(self, step: str) -> None:
         """Wipe the secrets of the group before, where the step is of another one."""
@@ -330,7 +338,8 @@ class MaskedAggregation(PartySide):
     def _mask(self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, request: SumRequest) -> None:
         assert leg.agreement is not None  # a party has one
         with self._masking(leg, parameters) as encryptor:
-            self._send(leg.name("upload"), UploadMessage(parameters.name, stream.slot_count, leg.agreement, b""))
+            announced = UploadMessage(leg.step, parameters.name, stream.slot_count, leg.agreement, b"")
+            self._send(leg.name("upload"), announced)
             if self._checking is not None:
                 self._checking.begin()
             blocks = self._masked_blocks(encryptor, parameters, stream, request)
@@ -345,7 +354,8 @@ class MaskedAggregation(PartySide):
             blocks = self._masked_blocks(encryptor, parameters, stream, request)
             block = next(blocks) if announced_bytes(parameters, stream.slot_count, uploader_count) else b""
             self._before(leg.step, "sign")  # a rehearsed drop-out in the middle of an upload; nothing is signed
-            self._send(further_step(leg.step), UploadMessage(parameters.name, stream.slot_count, leg.agreement, block))
+            announced = UploadMessage(leg.step, parameters.name, stream.slot_count, leg.agreement, block)
+            self._send(further_step(leg.step), announced)
             for written in blocks:
                 self._send_block(leg, MaskedBlockMessage(written))
 
@@ -477,14 +487,6 @@ class MaskedAggregation(PartySide):
         if reader is not None:
             self._held.add(*digests)
         return None if reader is None else reader.finish()
-
-    def _deposit(self, exactness_check: ExactnessCheck, request: SumRequest) -> None:
-        """Streams are left out: the check compares values that this machine holds as arrays anyway."""
-        tensors, weight, bounds = arrays_of(request.tensors), request.weight, request.bounds
-        scaled = scale_by_weight(tensors, weight, self._settings.weight_max)
-        back = self._settings.weight_max / weight
-        clipped = {name: clip(values, bounds[name])[0] * back for name, values in scaled.items()}
-        exactness_check.deposit(request.step, self._channel.party, tensors, clipped, weight)
 
     def _send_block(self, leg: Leg, block: MaskedBlockMessage) -> bytes:
         """The block's digest. Where there is no room, the aggregator is reading the uploads of others before."""

@@ -98,7 +98,12 @@ class Watch:
         return message if taken is None else taken
 
     def senders_of(self, kind: type, part: str = "") -> list[str]:
-        return [sender for sender, step, message in self.received if isinstance(message, kind) and part in step]
+        """Who sent messages of the kind whose step's name, or whose field that names the sum, has the part in it."""
+        return [
+            sender
+            for sender, step, message in self.received
+            if isinstance(message, kind) and (part in step or part in getattr(message, "step", ""))
+        ]
 
     @property
     def opened_at(self) -> list[str]:

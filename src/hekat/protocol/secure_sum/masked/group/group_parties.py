@@ -179,7 +179,7 @@ class GroupParties:
             raise ProtocolError(
                 f"a party is lost in the middle of {group!r}",
                 expected="the same parties in all its sums, whose difference is somebody's update",
-                got=f"lost: {', '.join(sorted(gone))}",
+                got=f"lost: {self._roster.describe_lost(sorted(gone))}",
                 cure="resume from the last checkpoint, or begin again, once they are back: a new session begins",
             )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from hekat.errors import InputError
 from hekat.protocol.secure_sum.masked.leg import Leg
 from hekat.protocol.secure_sum.masked.message_checks import check_block
-from hekat.protocol.secure_sum.masked.messages import MaskedBlockMessage
+from hekat.protocol.secure_sum.masked.messages import MaskedBlockMessage, UploadMessage
 from hekat.protocol.secure_sum.masked.slot_stream import block_slots_of
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.timeouts import Deadline
-from hekat.scheme.lattice import LatticeParameters
+from hekat.scheme.lattice import Accumulator, LatticeParameters
 
 
 def receive_blocks(
@@ -32,3 +33,28 @@ def receive_blocks(
         blocks.append(block.written)
         digests.append(digest)
     return blocks, digests
+
+
+def read_announced(
+    roster: Roster,
+    leg: Leg,
+    parameters: LatticeParameters,
+    party: str,
+    message: UploadMessage,
+    timeout_s: float | None,
+) -> list[bytes]:
+    """The blocks of a further sum's upload: the announced one, or those that follow; none where the party drops out."""
+    if message.block:
+        return [message.block]
+    received = receive_blocks(roster, leg, parameters, party, message.lane_count, timeout_s)
+    return [] if received is None else received[0]
+
+
+def add_upload(roster: Roster, leg: Leg, party: str, blocks: list[bytes], accumulator: Accumulator) -> None:
+    """Add the blocks of one upload, if there are any; a party whose blocks cannot be added is given up."""
+    if not blocks:
+        return
+    try:
+        accumulator.add(blocks)
+    except InputError as error:
+        roster.expel(party, f"in {leg.step}: {error}")

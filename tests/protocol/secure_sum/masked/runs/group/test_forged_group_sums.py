@@ -57,9 +57,8 @@ class Forger:
     def take(self, sender, step, message):
         if not isinstance(message, UploadMessage):
             return None
-        group = step.rsplit("/", 1)[0] if "upload-" not in step else step.split("/upload-")[0]
-        self.announced[group, sender] = message
-        return replace(message, agreement=self.announced[group, "a"].agreement)
+        self.announced[message.step, sender] = message
+        return replace(message, agreement=self.announced[message.step, "a"].agreement)
 
     def change(self, to, step, message):
         if to == VICTIM and isinstance(message, SumBlockMessage) and step.startswith(DEVIATION):

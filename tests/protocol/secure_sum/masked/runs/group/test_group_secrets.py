@@ -17,7 +17,7 @@ from hekat.protocol.secure_sum.masked import party as masked_party
 from hekat.protocol.secure_sum.masked.aggregator import MaskedSummation
 from hekat.protocol.secure_sum.masked.group import announced_block
 from hekat.protocol.secure_sum.masked.group.group_secret import OpenedGroup, key_of_upload
-from hekat.protocol.secure_sum.masked.leg import Leg
+from hekat.protocol.secure_sum.masked.leg import Leg, further_step
 from hekat.protocol.secure_sum.masked.messages import (
     DealtMessage,
     IncludedMessage,
@@ -54,7 +54,11 @@ def test_a_further_sum_is_an_upload_and_an_answer(play, settings) -> None:
     assert error is None
     assert [record.party_count for record in rehearsal.records] == [5]
     kinds = {
-        step: [type(message).__name__ for sender, name, message in watch.received if sender == "b" and step in name]
+        step: [
+            type(message).__name__
+            for sender, name, message in watch.received
+            if sender == "b" and (step in name or step == getattr(message, "step", ""))
+        ]
         for step in (SCALE, MEAN, DEVIATION, VARIANCE)
     }
     upload = ["UploadMessage", "MaskedBlockMessage", "StatementMessage"]
@@ -128,9 +132,8 @@ class Hiding:
     def take(self, sender, step, message):
         if not isinstance(message, UploadMessage):
             return None
-        group = step.rsplit("/", 1)[0] if "upload-" not in step else step.split("/upload-")[0]
-        self.announced[group, sender] = message
-        return replace(message, agreement=self.announced[group, "a"].agreement)
+        self.announced[message.step, sender] = message
+        return replace(message, agreement=self.announced[message.step, "a"].agreement)
 
 
 @pytest.mark.parametrize("rule", ["with the rule", "without it"])
@@ -208,14 +211,14 @@ def test_a_step_that_comes_again_is_masked_by_nobody(play, settings, monkeypatch
 
 def test_an_aggregator_that_begins_a_further_step_anew_gets_no_second_upload(play, settings, monkeypatch) -> None:
     """It says that it knows no secret of the group, and begins an upload under another number."""
-    begin = MaskedSummation._serve_further
+    serve = MaskedSummation._serve_announced
 
-    def forget(self, step):
-        if step == DEVIATION:
+    def forget(self, steps, then=""):
+        if DEVIATION in steps:
             self._opened = {"A16-4": SimpleNamespace()}
-        return begin(self, step)
+        return serve(self, steps, then)
 
-    monkeypatch.setattr(MaskedSummation, "_serve_further", forget)
+    monkeypatch.setattr(MaskedSummation, "_serve_announced", forget)
     _, watch, error = play(nothing, settings=settings, exactness_check=False)
     assert error is not None
     assert watch.senders_of(DealtMessage, DEVIATION) == []
@@ -324,7 +327,7 @@ def test_an_upload_for_an_earlier_step_is_in_no_further_sum(play, settings, rehe
     def take(sender, step, message):
         if sender == VICTIM and isinstance(message, MaskedBlockMessage) and step.startswith(MEAN):
             earlier[sender] = message.written
-        if sender == VICTIM and isinstance(message, UploadMessage) and step.startswith(VARIANCE):
+        if sender == VICTIM and isinstance(message, UploadMessage) and message.step == VARIANCE:
             return replace(message, block=(2 * earlier[sender])[: len(message.block)])
         return None
 
@@ -398,6 +401,8 @@ def test_a_party_that_is_lost_after_its_upload_is_in_the_sum_and_the_next_one_en
 @pytest.mark.parametrize(
     "changes",
     [
+        lambda message: {"step": MEAN},
+        lambda message: {"step": VARIANCE},
         lambda message: {"parameter_set": "A99-99"},
         lambda message: {"lane_count": 0},
         lambda message: {"lane_count": message.lane_count + 1},
@@ -409,6 +414,8 @@ def test_a_party_that_is_lost_after_its_upload_is_in_the_sum_and_the_next_one_en
         lambda message: {"block": b"\xff" * len(message.block)},
     ],
     ids=[
+        "an open step",
+        "a later step",
         "no set",
         "no slots",
         "other slots",
@@ -422,7 +429,7 @@ def test_a_party_that_is_lost_after_its_upload_is_in_the_sum_and_the_next_one_en
 )
 def test_who_announces_what_cannot_be_in_a_further_sum_ends_the_run_by_name(changes, play, settings) -> None:
     def announce(to, step, message):
-        is_further = isinstance(message, UploadMessage) and step.startswith(DEVIATION)
+        is_further = isinstance(message, UploadMessage) and message.step == DEVIATION
         return replace(message, **changes(message)) if is_further else None
 
     rehearsal, _, error = play(announce, role="d", settings=settings, exactness_check=False)
@@ -432,7 +439,7 @@ def test_who_announces_what_cannot_be_in_a_further_sum_ends_the_run_by_name(chan
 
 def test_a_block_before_there_is_a_secret_for_it_is_refused(play, settings) -> None:
     def announce(to, step, message):
-        is_new = isinstance(message, UploadMessage) and step == f"{MEAN}/further"
+        is_new = isinstance(message, UploadMessage) and step == further_step(MEAN) and message.step == MEAN
         return replace(message, block=b"0") if is_new else None
 
     rehearsal, _, error = play(announce, role="d", settings=settings, exactness_check=False)
