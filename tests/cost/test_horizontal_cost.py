@@ -167,13 +167,19 @@ def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None
 
 
 @pytest.mark.parametrize("most", [announced_block.MOST_BYTES, 0], ids=["one message", "blocks that follow"])
+@pytest.mark.parametrize(
+    "job", ["", "[training]
+rounds = 3
+[validation]
+folds = 2"], indirect=True, ids=["rounds", "folds"]
+)
 def test_all_rounds_are_at_least_what_a_run_sends_in_sums(most, job, channels, tmp_path, monkeypatch) -> None:
     """Uploads of further sums go with their announcements, or after them."""
     monkeypatch.setattr(announced_block, "MOST_BYTES", most)
     monkeypatch.setattr(estimating, "_protections", lambda inputs: ["lattice"])
     found = cost_of_job(load_inputs(job)).to_json()["protections"][0]
     play(load_inputs(job), tmp_path / "runs")
-    groups = ("round-", "standardise/")
+    groups = ("round-", "standardise/", "fold-")
     sent = sum(
         traffic.sent_bytes
         for channel in channels

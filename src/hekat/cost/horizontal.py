@@ -79,8 +79,8 @@ class ProtectionCost:
     first_bytes: int
     last_bytes: int
     value_count: int
-    naming_bytes: int = 0
-    """What the rounds before the last one send beside `round_bytes`."""
+    beside_bytes: int = 0
+    """What the other rounds of the run send more than `round_bytes` each, or less."""
 
     @property
     def round_bytes(self) -> int:
@@ -127,7 +127,7 @@ class HorizontalCost:
                     "run_bytes": cost.first_bytes
                     + self.round_count * cost.round_bytes
                     + cost.last_bytes
-                    + cost.naming_bytes,
+                    + cost.beside_bytes,
                 }
             )
         return {
@@ -239,7 +239,7 @@ def _cost(
         _bytes_of(settings, plan.sums.before, samples, SecretsSoFar(settings.sums)),
         _bytes_of(settings, plan.sums.after, samples, SecretsSoFar(settings.sums, plan.upload_number + 1)),
         shape.value_count,
-        _naming_bytes(settings),
+        _naming_bytes(settings) - _saved_bytes(settings, plan),
     )
 
 
@@ -253,6 +253,21 @@ def _naming_bytes(settings: HorizontalSettings) -> int:
     groups = ["", *(f"{fold_group(fold)}/" for fold in range(1, folds + 1))]
     later = range(2, settings.training.round_count + 1)
     return told * sum(len(f"{group}round-{number}") for group in groups for number in later)
+
+
+def _saved_bytes(settings: HorizontalSettings, plan: RoundPlan) -> int:
+    """What the rounds of folds send less than the last one: but for its first, each is a further sum of a group."""
+    folds, rounds = settings.validation.folds, settings.training.round_count
+    if not folds or not shares_secrets(settings.sums):
+        return 0
+    shape = plan.shape.at(f"{fold_group(folds)}/{plan.shape.step}")
+    first = replace(plan, shape=shape, held=())
+    further = replace(first, held=(parameters_of(settings.sums, shape, len(plan.uploaders)),))
+    last_bytes, first_bytes, further_bytes = (
+        sum(role.sent_bytes for role in _traffic(settings, each.messages(settings)).values())
+        for each in (plan, first, further)
+    )
+    return folds * (rounds * last_bytes - first_bytes - (rounds - 1) * further_bytes)
 
 
 def _traffic(settings: HorizontalSettings, messages: Iterable[Sent]) -> dict[str, RoleBytes]:

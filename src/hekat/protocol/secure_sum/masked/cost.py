@@ -149,7 +149,8 @@ def masked_messages(
     yield from _announcements(settings, leg, parameters, uploaders, slot_count, leg.name("upload"))
     yield from _uploads(settings, leg, parameters, uploaders, slot_count, dealt)
     # A histogram of exponents comes just before its round's sum.
-    then = group_of(shape.step) if is_dealt_ahead(shape.step, group_of(shape.step)) else ""
+    then = shape.step.rpartition("/")[0]
+    then = then if is_dealt_ahead(shape.step, then) else ""
     yield from _included(settings, leg, uploaders, dealt, then)
     yield from _release(settings, scheme, leg, parameters)
     if settings.check_sum:
