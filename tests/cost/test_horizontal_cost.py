@@ -168,10 +168,7 @@ def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None
 
 @pytest.mark.parametrize("most", [announced_block.MOST_BYTES, 0], ids=["one message", "blocks that follow"])
 @pytest.mark.parametrize(
-    "job", ["", "[training]
-rounds = 3
-[validation]
-folds = 2"], indirect=True, ids=["rounds", "folds"]
+    "job", ["", "[training]\nrounds = 3\n[validation]\nfolds = 2"], indirect=True, ids=["rounds", "folds"]
 )
 def test_all_rounds_are_at_least_what_a_run_sends_in_sums(most, job, channels, tmp_path, monkeypatch) -> None:
     """Uploads of further sums go with their announcements, or after them."""

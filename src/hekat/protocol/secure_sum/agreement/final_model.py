@@ -2,8 +2,8 @@
 
 The aggregator compares models after each round, and can hide that it sent parties different sums. Under protection
 `lattice` each upload is masked with the model before it, so the next upload shows such a difference. No upload follows
-the last sum, and the other protections have no model in uploads. So each party tells every other one a signed digest: of the final
-model, and of all models and totals before it.
+the last sum, and the other protections have no model in uploads. So each party tells every other one a signed digest:
+of the final model, and of all models and totals before it.
 
 Up to MOST_IN_PAIRS parties send it to each other. Of more parties that would be most messages of a run: there each
 sends the aggregator a mark, which hides from it what is equal to what, and the aggregator passes all marks on to all.

@@ -152,13 +152,11 @@ class MaskedAggregation(PartySide):
     def _sum_anew(
         self, agreement: bytes, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
     ) -> tuple[Aggregate, IncludedSet]:
-        """A sum under fresh secrets, which is opened with releases of their shares.
-
-        In the middle of a group a party says first, and once, that no secret of the group is of this set.
-        """
+        """A sum under fresh secrets, which is opened with releases of their shares."""
         step = request.step
         in_group = self._group is not None and bool(self._group.parameters)
         if in_group and self.takes_part(step) and not self._is_ahead(step, parameters):
+            # Said once: no secret of the group is of this set.
             self._send(further_step(step), UploadMessage(step, parameters.name, stream.slot_count, agreement, b""))
         for _ in range(MAX_UPLOADS):
             leg = replace(self._take_dealt(step, parameters), agreement=agreement)

@@ -453,14 +453,14 @@ def test_a_block_before_there_is_a_secret_for_it_is_refused(play, settings) -> N
     [
         lambda step, message: [(step, message), (f"{DEVIATION}/upload-0/block", MaskedBlockMessage(message.block))],
         lambda step, message: [(step, message), (step, message)],
-        lambda step, message: [(f"{VARIANCE}/further", message)],
+        lambda step, message: [("round-1/further", message)],
         lambda step, message: [],
     ],
-    ids=["and its block again", "twice", "for the next step", "nothing"],
+    ids=["and its block again", "twice", "in the next group", "nothing"],
 )
 def test_who_sends_another_number_of_messages_in_a_further_sum_ends_the_run_by_name(sent, play, settings) -> None:
     def change(to, step, message):
-        is_further = isinstance(message, UploadMessage) and step.startswith(DEVIATION)
+        is_further = isinstance(message, UploadMessage) and message.step == DEVIATION
         return sent(step, message) if is_further else None
 
     rehearsal, _, error = play(change, role="d", settings=settings, exactness_check=False, timeout_s=5.0)
