@@ -91,7 +91,6 @@ def test_that_many_products(engine, numbers, modulus, count):
     numbers.same(numbers.store(found), expected)
 
 
-@pytest.mark.long_cases("every-1024 squared-1000", "every-1000-1000")
 def test_multi_exp_of_that_many_terms_and_results(engine, numbers, modulus, count, values):
     few = numbers.residues(modulus, (3,), seed=3)
     for bases, m in ((values, 2), (few, count)):

@@ -59,7 +59,6 @@ def test_mod_exp(engine, numbers, case, modulus, operation):
     numbers.same(numbers.store(found), decoded(numbers, case["mod_exp"]))
 
 
-@pytest.mark.long_cases("every-openssl-8192bits-None", "every-openssl-6144bits-None")
 @pytest.mark.parametrize("window_bits", [None, 5])
 def test_mod_exp_fixed(engine, numbers, case, modulus, window_bits):
     base = numbers.limbs(int(case["a"][0], 16), modulus.limb_count)

@@ -128,7 +128,6 @@ def test_columns_and_rows_of_zeros_and_ones(engine, numbers, modulus, sign):
         check(engine, numbers, modulus, units(numbers, modulus, 12), exponents, draw_signs(sign, (12, 6)))
 
 
-@pytest.mark.long_cases("every-1040 squared-130")
 @pytest.mark.parametrize("k", [2, 9, 130])
 def test_equal_bases_and_opposite_exponents(engine, numbers, modulus, k):
     base = units(numbers, modulus, 3)[2]
