@@ -46,7 +46,7 @@ def draw(numbers, rng, bits, count):
     return numbers.objects(values, (count,))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize(("bits", "count"), SIZES)
 def test_modular_operations_agree_with_gmp(engine, numbers, bits, count, seed):
     rng = np.random.default_rng([bits, seed])
