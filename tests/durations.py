@@ -25,14 +25,14 @@ TOP_FILES = "test_*.py"
 CEILINGS_S = {
     COLLECTION: 120.0,
     TOP_FILES: 160.0,
-    "cli": 400.0,
-    "conformance": 300.0,
+    "cli": 350.0,
+    "conformance": 260.0,
     "engine": 160.0,
-    "estimator": 200.0,
-    "launch": 450.0,
-    "own_loop": 250.0,
-    "protocol": 800.0,
-    "report": 200.0,
+    "estimator": 150.0,
+    "launch": 350.0,
+    "own_loop": 150.0,
+    "protocol": 700.0,
+    "report": 120.0,
     "scheme": 120.0,
 }
 OTHERS_CEILING_S = 120.0

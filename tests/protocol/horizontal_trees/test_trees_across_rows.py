@@ -31,6 +31,7 @@ def plainly(state, tables, settings) -> object:
     return train_plain(table, pooled.labels, make_objective(settings.class_count), settings.training)
 
 
+@pytest.mark.quick_cases("lattice-0", "paillier-2", "lattice-3", "none-3")
 @pytest.mark.parametrize("class_count", [0, 2, 3])
 @pytest.mark.parametrize("protection", ["none", "lattice", "paillier"])
 def test_trees_are_those_of_one_table_with_all_rows_node_by_node(protection, class_count, key_pair) -> None:

@@ -22,6 +22,7 @@ def in_sum(parties, losses):
     return [party for party in parties if losses.get(party) not in BEFORE_THE_STATEMENT]
 
 
+@pytest.mark.quick_cases("h-deal", "a-sign", "h-upload", "a-open", "h-release")
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("party", ["a", pytest.param("c", marks=pytest.mark.long), "h"])
 def test_a_round_goes_on_without_a_lost_party(

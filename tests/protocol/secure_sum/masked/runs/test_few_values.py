@@ -15,6 +15,7 @@ CODEC = CodecSettings(value_bits=24)
 HIDDEN = {"few": (), "many": (3000,)}
 
 
+@pytest.mark.quick_cases("many-shared", "few-committee", "few-authority")
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 @pytest.mark.parametrize("values", HIDDEN)
 def test_the_ring_follows_from_the_values_of_an_update(values, opening, play, masked_settings) -> None:

@@ -18,6 +18,7 @@ def drift_of(state, plain) -> float:
     return max(float(np.abs(state.parameters[name] - values).max()) for name, values in plain.parameters.items())
 
 
+@pytest.mark.quick_cases("adam-scaffold", "sgd-fedprox")
 @pytest.mark.parametrize("algorithm", ["fedprox", "scaffold"])
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_masked_and_plain_runs_end_alike(algorithm, optimiser, rehearse_masked, masked_settings) -> None:

@@ -135,6 +135,7 @@ def test_over_a_run_that_broke_off_in_the_middle_of_an_upload(
     assert {state.uploads.next_value for name, state in again.upload_states.items() if name != "notary"} == {2}
 
 
+@pytest.mark.quick_cases("everybody-committee", "one party-authority", "everybody-shared")
 @pytest.mark.parametrize("opening", OPENINGS)
 @pytest.mark.parametrize("restored", ["everybody", "one party"])
 def test_over_a_state_folder_that_was_put_back(

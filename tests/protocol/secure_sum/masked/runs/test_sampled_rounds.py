@@ -78,6 +78,7 @@ def assert_trained_by(rehearsal, state, tables, parties_by_round):
         assert np.abs(state.parameters[name] - values).max() < ROUND_TOLERANCE * len(parties_by_round), name
 
 
+@pytest.mark.quick_cases("5-0.6-committee", "7-0.5-authority", "10-0.5-shared")
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 @pytest.mark.parametrize(("party_count", "participation"), [(5, 0.6), (7, 0.5), (10, 0.5)])
 def test_the_model_is_the_mean_of_the_sampled_parties_alone(
@@ -97,6 +98,7 @@ def test_the_model_is_the_mean_of_the_sampled_parties_alone(
     assert len(rehearsal.exactness_check.checks) == 3
 
 
+@pytest.mark.quick_cases("daciq")
 @pytest.mark.parametrize("clipping", ["adaptive", "daciq"])
 def test_bounds_are_of_the_sample_and_the_same_everywhere(clipping, sampled, tables, play) -> None:
     """With a standardiser, of all parties, and the exponents of the first sample."""
