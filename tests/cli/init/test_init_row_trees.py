@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 from tests.cli.init.test_init import _DEFAULT, _SETTING, read_and_note, settings_in, uncomment
 
 from hekat.cli.main import main
@@ -32,7 +33,8 @@ def test_defaults_that_are_uncommented_change_nothing(tmp_path, protection: str)
     assert init(tmp_path, "--protection", protection, "--parties", "a,b,c", "--aggregator", "sum") == 0
     job, site = load_row_trees_job(tmp_path / "job.toml"), load_site(tmp_path / "site.toml")
     assert (job.settings.parties, job.settings.aggregator) == (("a", "b", "c"), "sum")
-    assert (job.settings.protection, job.settings.training) == (protection, TreeTraining())
+    assert job.settings.protection == protection
+    assert job.settings.training == TreeTraining(early_stopping=True, validation_fraction=0.2)
     for name in ("job.toml", "site.toml"):
         text = uncomment(tmp_path / name, _DEFAULT)
         assert text != (tmp_path / name).read_text()
@@ -104,6 +106,8 @@ def test_tables_with_gaps_and_texts_become_a_job_that_runs_without_an_edit(table
     job = load_row_trees_job(path)
     assert (job.settings.parties, job.settings.classes) == (("north", "lake", "county"), ("no", "yes"))
     assert job.settings.hold_out == 0.2
+    # The rows that are held out to measure on end training too.
+    assert job.settings.training == TreeTraining(early_stopping=True)
     assert job.columns.find("age") is None or job.columns.find("age").fill is None
     town = job.columns.find("town")
     assert (town.categories, town.missing, town.unknown) == (("Bonn", "Jena", "Ulm"), "category", "ignore")
@@ -113,6 +117,32 @@ def test_tables_with_gaps_and_texts_become_a_job_that_runs_without_an_edit(table
     assert run["protocol"] == "horizontal_trees"
     assert len(run["iterations"]) == 3
     assert run["results"][0]["validation"]["auc"] > 0.8
+
+
+@pytest.mark.long
+def test_a_job_that_nobody_edits_ends_once_held_out_rows_no_longer_gain(tmp_path, capsys) -> None:
+    data = load_diabetes()
+    tables = [tmp_path / f"{name}.csv" for name in ("north", "lake", "county")]
+    for number, path in enumerate(tables):
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([*data.feature_names, "progression"])
+            writer.writerows(np.column_stack([data.data, data.target])[number::3].tolist())
+    assert init(tmp_path / "made", "--from", *map(str, tables), "--label", "progression") == 0
+    path, site = tmp_path / "made" / "job.toml", tmp_path / "made" / "site.toml"
+    # In the clear the trees are the same, and cost less.
+    path.write_text(path.read_text().replace('#kind = "lattice"', 'kind = "none"'))
+    site.write_text(site.read_text().replace("[policy]", '[policy]\nprotections = ["none"]'))
+    capsys.readouterr()
+    ends = []
+    for text in (path.read_text(), path.read_text().replace("early_stopping = true", "early_stopping = false")):
+        path.write_text(text)
+        assert main(["run", str(path), "--runs", str(tmp_path / "runs"), "--json"]) == 0
+        run = json.loads(capsys.readouterr().out)
+        ends.append((len(run["iterations"]), run["results"][0]["validation"]["rmse"]))
+    (stopped, error), (whole, error_of_all) = ends
+    assert stopped < whole == 100
+    assert error < error_of_all
 
 
 def test_the_texts_of_one_table_are_listed_and_those_of_others_are_asked_for(tables, tmp_path, capsys) -> None:

@@ -12,6 +12,8 @@ from hekat.model.trees import TreeTraining
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
 from hekat.protocol.vertical_trees.settings import BIN_LEAK_ACCEPTED, VerticalTreesSettings
 
+STOPPING_FRACTION = 0.2
+"""What a new job holds out to end training by, where it holds out nothing else: a tenth of a few rows says little."""
 _WAIVER = "waives the limit on sums; most jobs need that; sites allow it: bin_leak_waiver"
 _TRAINING = {
     "max_iter": "iterations, at most; each adds a tree, or one for each of three classes or more",
@@ -27,8 +29,8 @@ _TRAINING = {
     "rounding": 'of a gradient to these bits: "stochastic", "nearest"',
     "subsample": "part of the rows that an iteration uses",
     "max_features": "part of the columns that an iteration uses",
-    "early_stopping": "rows held out of training end it once they no longer gain",
-    "validation_fraction": "part of the training rows held out for that",
+    "early_stopping": "rows held out of training end it once they no longer gain; without it all of max_iter",
+    "validation_fraction": "part of the training rows held out for that; across rows where hold_out says none",
     "n_iter_no_change": "iterations without a gain that end training",
     "tol": "the least fall of their loss that counts as a gain",
     "seed": "of samples and of rounding; public",
@@ -40,7 +42,7 @@ def tree_sections(job: NewGuestJob) -> list[list[str]]:
     settings = VerticalTreesSettings
     return [
         task_section(job.classes),
-        training_section(),
+        training_section(STOPPING_FRACTION),
         [
             "[protection]",
             setting(
@@ -74,18 +76,20 @@ def task_section(classes: Sequence[str]) -> list[str]:
     return ["[model]", default("task", task_of(tuple(classes) or None), tasks)]
 
 
-def training_section(max_iter: int | None = None) -> list[str]:
-    """How trees are grown; `max_iter` where it is not to be the usual."""
+def training_section(validation_fraction: float | None, max_iter: int | None = None) -> list[str]:
+    """How trees are grown, until held-out rows no longer gain: most tables have fewer rows than 100 trees can learn.
+
+    `validation_fraction` and `max_iter` are chosen where they are not None.
+    """
     usual = TreeTraining()
+    given = {"early_stopping": True, "validation_fraction": validation_fraction, "max_iter": max_iter}
     lines = ["[training]"]
-    if max_iter is not None:
-        lines.append(chosen("max_iter", max_iter, _TRAINING["max_iter"]))
     for one in fields(TreeTraining):
-        if one.name == "max_iter" and max_iter is not None:
-            continue
-        value = getattr(usual, one.name)
-        said = _TRAINING[one.name]
-        lines.append(example(one.name, 31, said) if value is None else default(one.name, value, said))
+        value, said = getattr(usual, one.name), _TRAINING[one.name]
+        if given.get(one.name) is not None:
+            lines.append(chosen(one.name, given[one.name], said))
+        else:
+            lines.append(example(one.name, 31, said) if value is None else default(one.name, value, said))
     return lines
 
 
