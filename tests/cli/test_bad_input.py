@@ -396,10 +396,10 @@ def whole_files(folder: Path) -> None:
 )
 def test_a_disk_that_fills_up(limit, workplace) -> None:
     """A limit on the size of files stands for the disk: first nothing fits, then less and less is missing."""
-    process = workplace.start(
-        *("run", workplace.folder / "job.toml", "--runs", workplace.runs),
-        prelude=f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))",
-    )
+    # Python would keep bytecode that is cut off, too, and fail on it from then on.
+    prelude = "import resource, sys; sys.dont_write_bytecode = True; "
+    prelude += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
+    process = workplace.start("run", workplace.folder / "job.toml", "--runs", workplace.runs, prelude=prelude)
     _, err = process.communicate(timeout=120)
     print(err)
     assert process.returncode == 2

@@ -30,7 +30,8 @@ MailboxChannel.send = send_or_end
 """
 # From its first message of such a step on, no file of the process grows beyond 1024 bytes.
 FULL_DISK_AT_STEP = """
-import re, resource, signal
+import re, resource, signal, sys
+sys.dont_write_bytecode = True  # it would be kept cut off
 from hekat.channel.mailbox import MailboxChannel
 send = MailboxChannel.send
 def send_and_fill(self, to, step, payload, **named):
