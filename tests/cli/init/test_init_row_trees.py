@@ -34,7 +34,7 @@ def test_defaults_that_are_uncommented_change_nothing(tmp_path, protection: str)
     job, site = load_row_trees_job(tmp_path / "job.toml"), load_site(tmp_path / "site.toml")
     assert (job.settings.parties, job.settings.aggregator) == (("a", "b", "c"), "sum")
     assert job.settings.protection == protection
-    assert job.settings.training == TreeTraining(early_stopping=True, validation_fraction=0.2)
+    assert job.settings.training == TreeTraining(early_stopping=True)
     for name in ("job.toml", "site.toml"):
         text = uncomment(tmp_path / name, _DEFAULT)
         assert text != (tmp_path / name).read_text()

@@ -25,7 +25,7 @@ def test_defaults_that_are_uncommented_change_nothing(tmp_path, capsys) -> None:
     assert main(["init", str(tmp_path), "--protocol", "vertical_trees", "--hosts", "b,c"]) == 0
     job, site = load_trees_job(tmp_path / "job.toml"), load_site(tmp_path / "site.toml")
     assert job.settings.hosts == ("b", "c")
-    assert job.settings.training == TreeTraining(early_stopping=True, validation_fraction=0.2)
+    assert job.settings.training == TreeTraining(early_stopping=True)
     for name in ("job.toml", "site.toml"):
         text = (tmp_path / name).read_text()
         (tmp_path / name).write_text(_DEFAULT.sub("", text))

@@ -12,8 +12,6 @@ from hekat.model.trees import TreeTraining
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS
 from hekat.protocol.vertical_trees.settings import BIN_LEAK_ACCEPTED, VerticalTreesSettings
 
-STOPPING_FRACTION = 0.2
-"""What a new job holds out to end training by, where it holds out nothing else: a tenth of a few rows says little."""
 _WAIVER = "waives the limit on sums; most jobs need that; sites allow it: bin_leak_waiver"
 _TRAINING = {
     "max_iter": "iterations, at most; each adds a tree, or one for each of three classes or more",
@@ -42,7 +40,7 @@ def tree_sections(job: NewGuestJob) -> list[list[str]]:
     settings = VerticalTreesSettings
     return [
         task_section(job.classes),
-        training_section(STOPPING_FRACTION),
+        training_section(),
         [
             "[protection]",
             setting(
@@ -76,13 +74,13 @@ def task_section(classes: Sequence[str]) -> list[str]:
     return ["[model]", default("task", task_of(tuple(classes) or None), tasks)]
 
 
-def training_section(validation_fraction: float | None, max_iter: int | None = None) -> list[str]:
+def training_section(max_iter: int | None = None) -> list[str]:
     """How trees are grown, until held-out rows no longer gain: most tables have fewer rows than 100 trees can learn.
 
-    `validation_fraction` and `max_iter` are chosen where they are not None.
+    `max_iter` where it is not to be the usual.
     """
     usual = TreeTraining()
-    given = {"early_stopping": True, "validation_fraction": validation_fraction, "max_iter": max_iter}
+    given = {"early_stopping": True, "max_iter": max_iter}
     lines = ["[training]"]
     for one in fields(TreeTraining):
         value, said = getattr(usual, one.name), _TRAINING[one.name]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hekat.job.new.new_job import NewJob
 from hekat.job.new.template_lines import setting
-from hekat.job.new.trees.guest_sections import STOPPING_FRACTION, task_section, training_section
+from hekat.job.new.trees.guest_sections import task_section, training_section
 
 
 def row_tree_sections(job: NewJob, protection: Sequence[str]) -> list[list[str]]:
@@ -14,7 +14,7 @@ def row_tree_sections(job: NewJob, protection: Sequence[str]) -> list[list[str]]
     held_out = "part of each party's rows to measure on, to end training by, and not to train on, up to 0.9; 0: none"
     return [
         task_section(job.classes),
-        training_section(None if job.hold_out else STOPPING_FRACTION, job.rounds),
+        training_section(job.rounds),
         ["[validation]", setting("hold_out", job.hold_out, 0.0, held_out)],
         list(protection),
     ]
