@@ -21,6 +21,15 @@ from hekat.state.array_file import decode_arrays, encode_arrays
 MEASURED = "[validation]\nhold_out = 0.25\n[compare]\ncentralised = true\n"
 
 
+def test_plain_trees_beside_a_run_leave_hosts_out_of_the_first_iterations_too(clinics, tmp_path) -> None:
+    clinics.write_job(f"{MEASURED}[protection]\nkind = 'none'\nlabel_party_first_trees = 2\n")
+    summary = load_summary(run_trees_job(clinics.load_inputs(), tmp_path / "runs").folder)
+    owners = [{node["owner"] for node in tree["nodes"]} for tree in summary["trees"]]
+    assert "laboratory" not in owners[0]
+    assert "laboratory" in {one["owner"] for one in summary["importance"]}
+    assert summary["compared"]["largest_score_difference"] < 1e-12
+
+
 @pytest.mark.quick_cases("lattice")
 @pytest.mark.parametrize("kind", ["none", "lattice"])
 def test_a_run_equals_plain_trees_on_the_joined_rows(clinics, tmp_path, kind: str) -> None:

@@ -50,7 +50,14 @@ def compare_centralised(
     objective = make_objective(0 if settings.classes is None else len(settings.classes))
     own = len(outcomes[settings.guest].part.columns)
     is_hosts = np.arange(table.column_count) >= own
-    plain = train_plain(table, labels, objective, training, joined=is_hosts)
+    plain = train_plain(
+        table,
+        labels,
+        objective,
+        training,
+        joined=is_hosts,
+        first_without_joined=settings.label_party_first_trees,
+    )
     scores = plain.ensemble.raw_scores(bin_rows(test_rows, table.bins)).T
     compared = Compared(
         rows=len(test_labels),

@@ -36,15 +36,18 @@ def train_plain(
     training: TreeTraining,
     *,
     joined: BoolArray | None = None,
+    first_without_joined: int = 0,
     warm_start: PlainRun | None = None,
 ) -> PlainRun:
     """Trees on the rows of `table` with labels y, shape (rows,).
 
     `joined`, shape (columns,): columns whose small bins are joined before sums are taken, as hosts do; None: none.
+    `first_without_joined`: so many first iterations leave these columns out.
     `warm_start`: a model on the same bins, whose iterations count. Raises InputError for labels that are missing or do
     not fit, and where too few rows train to divide them at all.
     """
-    source = PlainSource(table, y, objective, training, joined, warm_start.ensemble if warm_start else None)
+    started = warm_start.ensemble if warm_start else None
+    source = PlainSource(table, y, objective, training, joined, first_without_joined, started)
     before = BoostedTrees(warm_start.ensemble.trees, warm_start.losses) if warm_start else None
     grown = boost(source, training, objective.tree_count, before=before)
     return PlainRun(TreeEnsemble(source.start_scores, grown.trees), grown.losses)
@@ -72,12 +75,14 @@ class PlainSource:
         objective: Objective,
         training: TreeTraining,
         joined: BoolArray | None = None,
+        first_without_joined: int = 0,
         started: TreeEnsemble | None = None,
     ) -> None:
         objective.check_labels(y)
         if y.shape != (table.row_count,):
             raise InputError("labels do not fit the rows", expected=f"{table.row_count} labels", got=str(y.size))
         is_joined = np.zeros(table.column_count, bool) if joined is None else joined
+        self._is_joined, self._first_without_joined = is_joined, first_without_joined
         self._joins_bins = bool(is_joined.any())
         self._columns = LocalColumns(table, np.where(is_joined, training.min_samples_leaf, 0))
         self._y, self._objective, self._training = y, objective, training
@@ -127,6 +132,10 @@ class PlainSource:
         )
         self._levels = rounded.spread(self._train_rows, len(self._y))
         sampled = sample_columns(training, iteration, self._columns.table.column_count)
+        uses_joined = iteration >= self._first_without_joined
+        self._joins_bins = bool(self._is_joined.any()) and uses_joined
+        if not uses_joined:
+            sampled = sampled & ~self._is_joined
         self._columns.start(rows, objective.tree_count, sampled)
 
     def sum_bins(self, asked: Sequence[AskedNode]) -> BinSums:
