@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.estimator import VerticalGradientBoostingClassifier, VerticalGradientBoostingRegressor
+from hekat.estimator.vertical_trees.categorical_features import category_names
 from hekat.model.trees import TreeTraining, bin_table, make_objective, train_plain
 
 WAIVER = "the guest may learn bins of hosts"
@@ -101,7 +102,12 @@ def test_a_warm_start_goes_on_with_the_trees_that_there_are() -> None:
         ({"bin_leak_accepted": None}, PolicyError, "bin_leak_accepted"),
         ({"bin_leak_accepted": "yes"}, JobError, "bin_leak_accepted"),
         ({"receivers": ["laboratory"]}, JobError, "receivers"),
-        ({"categorical_features": {"clinic": ["none"]}}, InputError, "categorical_features"),
+        ({"categorical_features": {"clinic": ["none"]}}, InputError, "categorical_features names no column"),
+        ({"categorical_features": {"clinic": [99]}}, InputError, "categorical_features names no column"),
+        ({"categorical_features": {"clinic": [-1]}}, InputError, "categorical_features names no column"),
+        ({"categorical_features": {"clinic": [True, False]}}, InputError, "categorical_features names no column"),
+        ({"categorical_features": {"clinc": [0]}}, InputError, "categorical_features names no party"),
+        ({"categorical_features": [0]}, InputError, "categorical_features does not say whose"),
         ({"min_samples_leaf": 200}, InputError, "min_samples_leaf"),
     ],
 )
@@ -111,6 +117,11 @@ def test_parameters_that_cannot_be_used_are_refused_by_their_names(parameters, e
         VerticalGradientBoostingClassifier(columns=SPLIT, **{**SMALL, **parameters}).fit(X[:100, :10], y[:100])
     assert words in str(refusal.value)
     assert refusal.value.cure
+
+
+@pytest.mark.parametrize("chosen", [["v", "w"], [1, 2], np.array([1, 2]), [False, True, True], ("v", 2)])
+def test_categories_are_named_by_names_positions_or_a_mask(chosen) -> None:
+    assert category_names("clinic", ("u", "v", "w"), chosen) == ("v", "w")
 
 
 def test_predictions_are_counted() -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from hekat.data import Table
-from hekat.errors import InputError
 from hekat.estimator.columns_estimator import ColumnsEstimator
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.data_frames import IdName
 from hekat.estimator.party_tables import Columns
 from hekat.estimator.tree_training import tree_training
+from hekat.estimator.vertical_trees.categorical_features import category_names, check_their_parties, features_by_party
 from hekat.protocol.psi.settings import KINDS
 from hekat.protocol.setting_checks import check_choice
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
@@ -44,7 +44,8 @@ class TreesParameters(ColumnsEstimator):
         subsample: The part of the rows that an iteration uses.
         gradient_bits: Bits of a gradient as it is summed; leaves are computed from exact gradients.
         rounding: Of a gradient to these bits: `"stochastic"` or `"nearest"`.
-        categorical_features: Columns whose numbers stand for categories, by party: `{party: names or positions}`.
+        categorical_features: Columns whose numbers stand for categories, by party:
+            `{party: names, positions, or a mask}`.
         early_stopping: Whether rows held out of training end it.
         validation_fraction: The part of the rows that is held out for that.
         n_iter_no_change: Iterations without a gain on these rows that end training.
@@ -139,6 +140,7 @@ class TreesParameters(ColumnsEstimator):
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalTreesSettings:
         if self.intersection is not None:
             check_choice("intersection", self.intersection, KINDS)
+        check_their_parties(self.categorical_features, parties)
         # A prediction needs these once a model is there, which is late to hear of a mistake.
         self._prediction_settings(parties)
         return VerticalTreesSettings(
@@ -160,14 +162,6 @@ class TreesParameters(ColumnsEstimator):
 
     def _for_trees(self, table: Table) -> Table:
         """The table with its missing values as they are, and its columns of categories named. Raises InputError."""
-        chosen = (self.categorical_features or {}).get(table.name, ())
-        names = [table.feature_names[one] if isinstance(one, int) else str(one) for one in chosen]
-        unknown = [name for name in names if name not in table.feature_names]
-        if unknown:
-            raise InputError(
-                f"categorical_features names no column of {table.name}",
-                expected=f"names or positions of its {len(table.feature_names)} columns",
-                got=repr(unknown[0]),
-                cure="correct categorical_features",
-            )
-        return replace(table, categories=tuple(names) or table.categories, keeps_gaps=True)
+        chosen = features_by_party(self.categorical_features).get(table.name, ())
+        names = category_names(table.name, table.feature_names, chosen)
+        return replace(table, categories=names or table.categories, keeps_gaps=True)
