@@ -50,9 +50,9 @@ def steps_cost_table(found: ColumnsCost, condition: str, apart: str) -> Table:
         (
             "role",
             "sends first",
-            f"later {found.word}",
+            "each later",
             "works first",
-            f"later {found.word}",
+            "each later",
             "sends in all",
             "works in all",
         ),
