@@ -15,6 +15,8 @@ from hekat.report import load_summary
 from hekat.report.views import terminal_findings
 from hekat.run.vertical_trees.part_file import TREE_PARTS
 
+MEASURED = "[validation]\nhold_out = 0.25\n[compare]\ncentralised = true\n"
+
 
 def write(clinics, iterations: int, sections: str = "") -> None:
     clinics.write_job(sections, training=f"[training]\nmax_iter = {iterations}\nmax_depth = 2\nmax_bins = 8\n")
@@ -53,6 +55,18 @@ def test_two_iterations_and_two_from_there_are_four(clinics) -> None:
     assert sum(f"starts from its part of run {first.folder.name}" in note for note in notes) == 2
     events = [json.loads(line) for line in (then.folder / "events.jsonl").read_text().splitlines()]
     assert [event["run_id"] for event in events if event["event"] == "warm_start"] == [first.folder.name]
+
+
+def test_plain_trees_beside_it_begin_anew_which_the_result_says(clinics) -> None:
+    write(clinics, 2, MEASURED)
+    first = run_trees_job(clinics.load_inputs(), clinics.folder / "runs")
+    write(clinics, 3, MEASURED)
+    same = run_trees_job(clinics.load_inputs(), clinics.folder / "runs", start_from=first.folder)
+    assert same.summary["compared"]["largest_score_difference"] < 1e-12
+    clinics.write_job(MEASURED, training="[training]\nmax_iter = 3\nmax_depth = 2\nmax_bins = 8\nlearning_rate = 0.5\n")
+    other = run_trees_job(clinics.load_inputs(), clinics.folder / "runs", start_from=first.folder)
+    assert other.summary["compared"]["largest_score_difference"] > 0.01
+    assert "These begin anew by the settings of this job" in str(terminal_findings(load_summary(other.folder)))
 
 
 def test_its_rows_count_as_predicted_with_the_earlier_part(clinics) -> None:

@@ -141,7 +141,12 @@ def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
     difference, plain = compared["largest_score_difference"], "plain trees on the joined rows with the same rounding"
     if not difference:
         return [f"On {rows} every score is what {plain} give, to the last bit."]
-    return [f"On {rows} no score is farther than {format_number(difference)} from {plain}."]
+    found = [f"On {rows} no score is farther than {format_number(difference)} from {plain}."]
+    if summary.get("started_from") is not None:
+        found.append(
+            "These begin anew by the settings of this job; the earlier trees of this run were grown by its own."
+        )
+    return found
 
 
 def time_sentences(summary: Mapping[str, Any]) -> list[str]:
