@@ -10,9 +10,10 @@ the counter's sum determine. This needs slots of 0 to 127 at least; narrower one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter as Tally
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ IntArray = npt.NDArray[np.int64]
 
 # The largest, of 256 parties with 2^40 rows each, is validation's sum of losses or of squared labels: 188 bits.
 PLAIN_COUNTER_LIMBS = 4
+# Maxima and slots are few in a run, and asked for once for every counter of every sum.
+_KEPT = 1024
 HIDING_BITS = 8
 """Bits of the narrowest values, of either sign, in whose slots digits hide what they do not say."""
 
@@ -45,6 +48,7 @@ class _Digits:
         return rest // self.base + self.carry
 
 
+@lru_cache(maxsize=_KEPT)
 def _digits_in(highest: int) -> _Digits:
     """How slots of 0 to `highest` hold digits."""
     room = (highest + 1) // RESIDUE_ROOM
@@ -53,6 +57,7 @@ def _digits_in(highest: int) -> _Digits:
     return _Digits(1 << (room.bit_length() - 1), RESIDUE_ROOM - 1)
 
 
+@lru_cache(maxsize=_KEPT)
 def digit_count(maximum: int, highest: int) -> int:
     """Digits that hold every integer in [0, maximum], where a slot holds 0 to `highest`."""
     count = 1
@@ -69,49 +74,53 @@ def encode_counters(values: Sequence[int], maxima: Sequence[int], highest: int) 
     _check_ranges(values, maxima)
     digits = _digits_in(highest)
     counts = [digit_count(maximum, highest) for maximum in maxima]
-    starts = list(accumulate(counts, initial=0))
-    encoded = np.zeros(starts.pop(), dtype=np.int64)
-    pending = list(zip(starts, counts, values, strict=True))
-    while pending:
-        last = [(start, rest) for start, count, rest in pending if count == 1]
-        if last:
-            places, rests = zip(*last, strict=True)
-            encoded[list(places)] = rests
-        pending = [one for one in pending if one[1] > 1]
-        drawn = np.array([rest % digits.base for _, _, rest in pending], dtype=np.int64)
-        if digits.are_hidden:
-            drawn = hide_residues(drawn, digits.base)
-        following = []
-        for (start, count, rest), digit in zip(pending, drawn.tolist(), strict=True):
-            encoded[start] = digit
-            following.append((start + 1, count - 1, (rest - digit) // digits.base + digits.carry))
-        pending = following
+    plain = [digit for value, count in zip(values, counts, strict=True) for digit in _split(value, count, digits.base)]
+    encoded = np.array(plain, dtype=np.int64)
+    if not digits.are_hidden:
+        return encoded
+    left = np.array(counts, dtype=np.int64) - 1
+    places = np.cumsum(left + 1) - left - 1
+    while (has_more := left > 0).any():
+        places, left = places[has_more], left[has_more] - 1
+        rests = encoded[places]
+        drawn = encoded[places] = hide_residues(rests % digits.base, digits.base)
+        places += 1
+        encoded[places] += (rests - drawn) // digits.base + digits.carry
     return encoded
 
 
 def decode_counter_sums(digit_sums: IntArray, maxima: Sequence[int], highest: int, contributor_count: int) -> list[int]:
     """The sums of so many contributors' counters from the sums of their digits; exact however large these grew."""
     digits = _digits_in(highest)
+    carries = contributor_count * digits.carry
     sums: list[int] = []
-    start = 0
+    start, found = 0, digit_sums.tolist()
     for maximum in maxima:
-        width = digit_count(maximum, highest)
+        end = start + digit_count(maximum, highest)
         rest = 0
-        for digit in reversed(digit_sums[start : start + width].tolist()):
-            rest = rest * digits.base + digit - contributor_count * digits.carry
-        sums.append(rest + contributor_count * digits.carry)
-        start += width
+        for digit in reversed(found[start:end]):
+            rest = rest * digits.base + digit - carries
+        sums.append(rest + carries)
+        start = end
     return sums
 
 
 def counter_slots(maxima: Sequence[int], highest: int) -> int:
     """Slots that the counters take together."""
-    return sum(digit_count(maximum, highest) for maximum in maxima)
+    return sum(count * digit_count(maximum, highest) for maximum, count in Tally(maxima).items())
 
 
 def plain_counters(values: Sequence[int]) -> LimbArray:
     """Counters as they travel unencrypted: limbs, shape (count, PLAIN_COUNTER_LIMBS)."""
     return limbs_from_ints(values, PLAIN_COUNTER_LIMBS)
+
+
+def _split(value: int, count: int, base: int) -> Iterator[int]:
+    """`count` digits, least significant first; the last one is all that is left."""
+    for _ in range(count - 1):
+        value, digit = divmod(value, base)
+        yield digit
+    yield value
 
 
 def _check_ranges(values: Sequence[int], maxima: Sequence[int]) -> None:

@@ -42,9 +42,10 @@ def hide_residues(residues: IntArray, modulus: int) -> IntArray:
 
 def _multiples(offsets: npt.NDArray[np.float64]) -> IntArray:
     """For each of `offsets`, from 0 to 1, a whole number k from 0: offset + k is drawn from the discrete Gaussian."""
-    distances = offsets[:, None] + (np.arange(RESIDUE_ROOM) - _CENTRE)
-    cumulative = np.cumsum(np.exp(-((distances / _DEVIATION) ** 2) / 2), axis=1)
+    # One column for each offset: sums along columns go by whole rows.
+    distances = offsets + (np.arange(RESIDUE_ROOM) - _CENTRE)[:, None]
+    cumulative = np.cumsum(np.exp(-((distances / _DEVIATION) ** 2) / 2), axis=0)
     random = np.frombuffer(secrets.token_bytes(8 * offsets.size), dtype=np.uint64) >> 11
-    chosen = random * 2.0**-53 * cumulative[:, -1]
-    multiples: IntArray = np.minimum((cumulative <= chosen[:, None]).sum(axis=1), RESIDUE_ROOM - 1)
+    chosen = random * 2.0**-53 * cumulative[-1]
+    multiples: IntArray = np.minimum((cumulative <= chosen).sum(axis=0), RESIDUE_ROOM - 1)
     return multiples

@@ -40,7 +40,7 @@ class Ring:
                     "a prime of a ring", f"a prime below 2^{MAX_PRIME_BITS} that is 1 mod {2 * self.degree}", str(p)
                 )
 
-    @property
+    @cached_property
     def modulus(self) -> int:
         """q, the product of the primes."""
         return prod(self.primes)
@@ -91,22 +91,22 @@ class MaskFormat:
             if (self.ring.modulus - 1 + (1 << dropped >> 1)) >> dropped >= 1 << (q_bits - dropped):
                 _refuse("a modulus", f"one whose rounded residues have {q_bits - dropped} bits", "a larger one")
 
-    @property
+    @cached_property
     def delta(self) -> int:
         """The distance of neighbouring plaintexts in a coefficient."""
         return self.ring.modulus >> (self.slots * self.slot_bits)
 
-    @property
+    @cached_property
     def values_per_chunk(self) -> int:
         """Values of a full chunk, without its count slot."""
         return self.slots * self.ring.degree - 1
 
-    @property
+    @cached_property
     def field_bits(self) -> tuple[int, ...]:
         """Bits of each field of a written coefficient of one contribution, one field for each prime."""
         return self._split(self.ring.modulus.bit_length() - self.dropped_bits)
 
-    @property
+    @cached_property
     def sum_field_bits(self) -> tuple[int, ...]:
         """As `field_bits`, of a written sum."""
         return self._split(self.ring.modulus.bit_length() - self.sum_dropped_bits)

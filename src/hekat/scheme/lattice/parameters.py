@@ -8,6 +8,7 @@ a public polynomial, s secret, e error, S the sum of the secrets of those whose 
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass
+from functools import cached_property
 from typing import Final
 
 from hekat.engine.ring.interface import CBD_BOUND
@@ -88,12 +89,12 @@ class LatticeParameters:
         """The most that noise and rounding together add to a coefficient of a sum."""
         return self.max_parties * (CBD_BOUND + _half(self.form.dropped_bits)) + _half(self.form.sum_dropped_bits)
 
-    @property
+    @cached_property
     def upload_bits(self) -> float:
         """Bits of one contribution for each value, without the count slots."""
         return sum(self.form.field_bits) / self.form.slots
 
-    @property
+    @cached_property
     def download_bits(self) -> float:
         """Bits of a sum for each value, without the count slots."""
         return sum(self.form.sum_field_bits) / self.form.slots

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hekat.channel.canonical import encode_fields, encode_number
 from hekat.protocol.secure_sum.aggregation import SumRequest
@@ -54,6 +55,11 @@ def agreement_of(
     # One by one, since standardising wide tables has more counters than one encoding has fields.
     for name, bound in sorted(request.bounds.items()):
         digest.update(encode_fields(name.encode(), bound.hex().encode()))
-    for counter in request.counters:
-        digest.update(encode_fields(counter.name.encode(), str(counter.maximum).encode()))
+    digest.update(b"".join([_fields_of_counter(counter.name, counter.maximum) for counter in request.counters]))
     return digest.digest()
+
+
+@lru_cache(maxsize=4096)
+def _fields_of_counter(name: str, maximum: int) -> bytes:
+    """What is digested of a counter: a run asks for sums of the same ones over and over."""
+    return encode_fields(name.encode(), str(maximum).encode())
