@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
+from hekat.codec.quantise import IntArray
 from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, ScaledTensors, Tensors, gather, hand_out
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -36,6 +37,8 @@ class Aggregate:
     """How many parties' updates are in it."""
     parties: tuple[str, ...] = ()
     """The parties whose updates are in it; empty where all parties' are."""
+    sums: dict[str, IntArray] = field(default_factory=dict)
+    """Of int64 tensors that were summed as integers, exactly; their means are not in `mean` then."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ class SumRequest:
     the same integer, so the mean is not biased. Tensors are arrays, or streams that are read and given their mean in
     pieces. A request without tensors is for the counters alone. `values_ahead`: of how many values the tensors of the
     round are that this sum goes ahead of; None where it goes ahead of none. `recodes`: a request for counters alone,
-    whose digits may be of any other number of bits, where that saves a secret (`lattice`).
+    whose digits may be of any other number of bits, where that saves a secret (`lattice`). Tensors of int64 are as ones
+    of the same floats, of weight 1 and bounded by the largest level / weight_max, so that each value is a level: where
+    levels are summed without passing through floats, the aggregate has their `sums`.
     """
 
     step: str

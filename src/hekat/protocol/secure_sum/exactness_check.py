@@ -59,7 +59,7 @@ class ExactnessCheck:
         """
         with self._lock:
             deposited = self._updates.pop(step, None)
-        if deposited is None:
+        if deposited is None or not bounds:
             return
         updates = [deposited[party] for party in included]
         weight_sum = sum(weight for _, _, weight in updates)

@@ -1,12 +1,13 @@
 """Exact sums of integers over all parties, under every protection, by the same sums as weighted means.
 
 Every party has the weight 1, and a tensor's bound is the largest level of a value: then levels are the integers
-themselves, and the mean times the number of parties is their sum. All of it stays below 2^53, where float64 is exact.
+themselves. What comes is their sum, or the mean in floats, which times the number of parties is the sum: all of it
+stays below 2^53, where float64 is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,17 +68,16 @@ def sum_integers(
     """
     bits = value_bits_of(maximum)
     level = (1 << (bits - 1)) - 1
-    for values in tensors.values():
-        if values.size and max(int(values.max()), -int(values.min())) > maximum:
-            raise BoundError(
-                f"a number of this party is beyond the public bound in {step}",
-                expected=f"magnitudes up to {maximum}",
-                got="a larger one",
-                cure="this is a defect in Hekat where rows and job are as stated: please report it",
-            )
+    if not _are_within(tensors.values(), maximum):
+        raise BoundError(
+            f"a number of this party is beyond the public bound in {step}",
+            expected=f"magnitudes up to {maximum}",
+            got="a larger one",
+            cure="this is a defect in Hekat where rows and job are as stated: please report it",
+        )
     request = SumRequest(
         step,
-        {name: values.astype(np.float64) for name, values in tensors.items()},
+        tensors,
         # Scaled by 1 / weight_max, as every value of weight 1 is.
         dict.fromkeys(tensors, level / weight_max),
         1,
@@ -87,7 +87,11 @@ def sum_integers(
     aggregate = aggregation.weighted_mean(request)
     if aggregate.weight_sum != aggregate.party_count:
         raise _not_a_sum(step, f"a weight of 1 of each of {aggregate.party_count} parties", "another weight")
-    sums = {name: _as_sums(step, mean, aggregate.party_count, maximum) for name, mean in aggregate.mean.items()}
+    most = aggregate.party_count * maximum
+    if not _are_within(aggregate.sums.values(), most):
+        raise _not_a_sum(step, f"magnitudes up to {most}", "a larger one")
+    sums = {name: _as_sums(step, mean, aggregate.party_count, most) for name, mean in aggregate.mean.items()}
+    sums |= aggregate.sums
     return IntegerSums(sums, aggregate.counters, aggregate.party_count, aggregate.parties)
 
 
@@ -96,13 +100,17 @@ def digest_integers(key: bytes, sums: IntegerSums) -> bytes:
     return digest_arrays(key, "\0".join(sums.tensors).encode(), sums.tensors.values())
 
 
-def _as_sums(step: str, mean: npt.NDArray[np.float64], party_count: int, maximum: int) -> IntArray:
+def _are_within(arrays: Iterable[IntArray], most: int) -> bool:
+    return all(max(int(one.max()), -int(one.min())) <= most for one in arrays if one.size)
+
+
+def _as_sums(step: str, mean: npt.NDArray[np.float64], party_count: int, most: int) -> IntArray:
     totals = mean * party_count
     rounded = np.rint(totals)
     if totals.size and not np.abs(totals - rounded).max() <= _MOST_REST:
         raise _not_a_sum(step, "whole numbers", "another number")
-    if totals.size and np.abs(rounded).max() > party_count * maximum:
-        raise _not_a_sum(step, f"magnitudes up to {party_count * maximum}", "a larger one")
+    if totals.size and np.abs(rounded).max() > most:
+        raise _not_a_sum(step, f"magnitudes up to {most}", "a larger one")
     sums: IntArray = rounded.astype(np.int64)
     return sums
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
+from hekat.codec.quantise import IntArray
 
 # Pieces of so many float64 stay in the processor's second cache.
 PIECE_VALUES = 1 << 15
@@ -34,15 +35,30 @@ class StreamedTensor(Protocol):
 
 
 Tensors = dict[str, FloatArray]
-AnyTensors = Mapping[str, FloatArray | StreamedTensor]
+AnyTensor = FloatArray | IntArray | StreamedTensor
+AnyTensors = Mapping[str, AnyTensor]
+
+
+def are_integers(tensor: AnyTensor) -> TypeGuard[IntArray]:
+    """Whether the tensor is an array of int64, whose values are levels as they are."""
+    return isinstance(tensor, np.ndarray) and tensor.dtype == np.int64
+
+
+def are_floats(tensor: AnyTensor) -> TypeGuard[FloatArray]:
+    """Whether the tensor is an array of floats."""
+    return isinstance(tensor, np.ndarray) and tensor.dtype != np.int64
 
 
 def gather(tensors: AnyTensors) -> Tensors:
-    """All tensors as arrays; a streamed one is copied into a flat float64 array."""
-    return {
-        name: tensor if isinstance(tensor, np.ndarray) else tensor.read(0, tensor.size).astype(np.float64)
-        for name, tensor in tensors.items()
-    }
+    """All tensors as arrays of floats; a streamed one is copied into a flat float64 array."""
+    return {name: _as_floats(tensor) for name, tensor in tensors.items()}
+
+
+def _as_floats(tensor: AnyTensor) -> FloatArray:
+    if are_floats(tensor):
+        return tensor
+    values = tensor if isinstance(tensor, np.ndarray) else tensor.read(0, tensor.size)
+    return values.astype(np.float64)
 
 
 def hand_out(means: Tensors, tensors: AnyTensors) -> Tensors:
@@ -57,8 +73,8 @@ def hand_out(means: Tensors, tensors: AnyTensors) -> Tensors:
 
 
 def arrays_of(tensors: AnyTensors) -> Tensors:
-    """The tensors that are held as arrays."""
-    return {name: values for name, values in tensors.items() if isinstance(values, np.ndarray)}
+    """The tensors that are held as arrays of floats."""
+    return {name: values for name, values in tensors.items() if are_floats(values)}
 
 
 @dataclass(frozen=True)

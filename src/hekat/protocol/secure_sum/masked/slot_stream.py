@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.codec import Rounding, error_bound_sum, level_bound
-from hekat.codec.clip import FloatArray
 from hekat.codec.counters import counter_slots, decode_counter_sums, encode_counters
 from hekat.codec.levels import dequantise_sums, quantise_levels
 from hekat.engine.ring.interface import LevelArray, SumArray
-from hekat.errors import BoundError
+from hekat.errors import BoundError, InputError
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter
-from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, StreamedTensor, Tensors
+from hekat.protocol.secure_sum.streamed_tensor import AnyTensor, AnyTensors, Tensors, are_floats, are_integers
 from hekat.protocol.secure_sum.update_codec import check_total
 from hekat.scheme.lattice import LatticeParameters, block_values
 
@@ -72,8 +71,9 @@ class SlotStream:
     def blocks(self, tensors: AnyTensors, weight: int, block_slots: int) -> Iterator[LevelArray]:
         """One contribution's slots, `block_slots` at a time, fewer in the last block.
 
-        Values are scaled by weight / weight_max, rounded to the nearest level (or stochastically), then clipped.
-        Raises InputError for values that are not finite, BoundError for a counter outside its range.
+        Values are scaled by weight / weight_max, rounded to the nearest level (or stochastically), then clipped; those
+        of int64 are levels as they are. Raises InputError for values that are not finite, BoundError for a counter or
+        an integer outside its range, and for integers of another weight than 1.
         """
         head = encode_counters([weight, *(counter.value for counter in self.counters)], self.maxima, self.level).astype(
             np.int32
@@ -87,6 +87,10 @@ class SlotStream:
                 count = min(part.size - start, block.size - filled)
                 piece, target = _read(part, start, start + count), block[filled : filled + count]
                 if factor is None:
+                    if piece.size and max(int(piece.max()), -int(piece.min())) > self.level:
+                        raise BoundError(
+                            "an integer is no level", expected=f"magnitudes up to {self.level}", got="a larger one"
+                        )
                     target[:] = piece
                 else:
                     quantise_levels(piece, factor, self.level, target, self._rounding, rng)
@@ -99,14 +103,16 @@ class SlotStream:
 
     def _parts(
         self, head: LevelArray, tensors: AnyTensors, weight: int
-    ) -> Iterator[tuple[LevelArray | FloatArray | StreamedTensor, float | None]]:
+    ) -> Iterator[tuple[LevelArray | AnyTensor, float | None]]:
         """Parts in slot order, each with the factor from values to levels; None: levels already."""
         yield head, None
         share = weight / self.weight_max
         for name in self.names:
             tensor = tensors[name]
-            part = np.ravel(tensor) if isinstance(tensor, np.ndarray) else tensor
-            yield part, share * (self.level / self.bounds[name])
+            if are_integers(tensor) and weight != 1:
+                raise InputError("integers are summed as they are", expected="a weight of 1", got="another")
+            factor = None if are_integers(tensor) else share * (self.level / self.bounds[name])
+            yield tensor.reshape(-1) if isinstance(tensor, np.ndarray) else tensor, factor
 
     def mean_error_bounds(self, addend_count: int, weight_sum: int) -> Tensors:
         """The stated bound on |decoded mean - float mean of the clipped updates|, for every value."""
@@ -117,6 +123,7 @@ class SlotStream:
                 error_bound_sum(self.bounds[name], self._value_bits, addend_count, self._rounding, scale=scale),
             )
             for name in self.names
+            if not are_integers(self.like[name])
         }
 
     def reader(self, addend_count: int) -> SumReader:
@@ -124,14 +131,14 @@ class SlotStream:
         return SumReader(self, addend_count)
 
 
-def _read(part: npt.NDArray[Any] | StreamedTensor, start: int, stop: int) -> npt.NDArray[Any]:
+def _read(part: npt.NDArray[Any] | AnyTensor, start: int, stop: int) -> npt.NDArray[Any]:
     return part[start:stop] if isinstance(part, np.ndarray) else part.read(start, stop)
 
 
 class SumReader:
     """Fills the mean's tensors from blocks of slot sums as they come; `finish` gives the aggregate.
 
-    Streamed tensors take their mean themselves and are not in the aggregate's.
+    Streamed tensors take their mean themselves and are not in the aggregate's; of int64 tensors it has the sums.
     """
 
     def __init__(self, stream: SlotStream, addend_count: int) -> None:
@@ -139,9 +146,10 @@ class SumReader:
         self._head = np.empty(stream.head_slots, dtype=np.int64)
         self._totals: list[int] = []
         self._mean = {
-            name: np.empty(like.shape, dtype=like.dtype)
-            for name, like in stream.like.items()
-            if isinstance(like, np.ndarray)
+            name: np.empty(like.shape, dtype=like.dtype) for name, like in stream.like.items() if are_floats(like)
+        }
+        self._sums = {
+            name: np.empty(like.shape, dtype=np.int64) for name, like in stream.like.items() if are_integers(like)
         }
         self._read = 0
 
@@ -174,6 +182,12 @@ class SumReader:
 
     def _write(self, name: str, first: int, sums: SumArray) -> None:
         stream = self._stream
+        if name in self._sums:
+            if sums.size == self._sums[name].size:
+                self._sums[name] = sums.reshape(self._sums[name].shape)
+            else:
+                self._sums[name].reshape(-1)[first : first + sums.size] = sums
+            return
         factor = stream.bounds[name] / stream.level * (stream.weight_max / self._totals[0])
         tensor = stream.like[name]
         if isinstance(tensor, np.ndarray):
@@ -194,4 +208,4 @@ class SumReader:
     def finish(self) -> Aggregate:
         """The weighted mean and the counters, once every slot was read."""
         counters = {c.name: total for c, total in zip(self._stream.counters, self._totals[1:], strict=True)}
-        return Aggregate(self._mean, self._totals[0], counters, self._addend_count)
+        return Aggregate(self._mean, self._totals[0], counters, self._addend_count, sums=self._sums)
