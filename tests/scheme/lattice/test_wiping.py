@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hekat.engine.select import get_engine
 from hekat.errors import BoundError, KeyRefusedError
-from hekat.scheme.lattice import SETS, Encryptor, generate_secret, public_key
+from hekat.scheme.lattice import SETS, Encryptor, add, decrypt, encrypt, generate_secret, public_key, sum_secrets
 
 PARAMETERS = SETS["A16-16"]
 KEY = public_key(b"session", 1, PARAMETERS)
@@ -73,3 +74,34 @@ def test_coefficients_that_are_wiped_mask_nothing_any_more() -> None:
     assert not kept.flags.writeable
     with pytest.raises(KeyRefusedError, match="one contribution only"):
         Encryptor(PARAMETERS, secret, KEY)
+
+
+def test_a_secret_of_several_contributions_is_wiped_as_a_whole() -> None:
+    """Each contribution's copy by itself; the kept transform with the secret it was made of."""
+    secret = generate_secret(PARAMETERS)
+    plain = secret.transform(get_engine())
+    first, second = secret.once_more(), secret.once_more()
+    kept = [secret._transformed[1], first._transformed[1], second._transformed[1]]
+    assert all(np.array_equal(one, plain) for one in kept)
+    first.wipe()
+    assert not first.coefficients.any()
+    assert [bool(one.any()) for one in kept] == [True, False, True]
+    assert np.array_equal(second.transform(get_engine()), plain)
+    secret.wipe()
+    assert [bool(one.any()) for one in kept] == [False, False, True]
+    for one in (first, secret):
+        with pytest.raises(KeyRefusedError, match="one contribution only"):
+            one.once_more()
+    Encryptor(PARAMETERS, second, KEY).wipe()
+    with pytest.raises(KeyRefusedError, match="one contribution only"):
+        second.once_more()
+
+
+def test_contributions_of_one_secret_are_what_they_are_under_secrets_of_their_own() -> None:
+    secret = generate_secret(PARAMETERS)
+    total = sum_secrets([secret])
+    for number in range(3):
+        key = bytes([number]) * 32
+        levels = LEVELS + np.int32(number)
+        written = add(PARAMETERS, levels.size, [encrypt(PARAMETERS, secret.once_more(), key, levels)])
+        assert decrypt(PARAMETERS, total, key, written, levels.size).tolist() == levels.tolist()

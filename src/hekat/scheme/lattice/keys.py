@@ -48,19 +48,26 @@ class SecretKey(ImmutableKey):
         True
     """
 
-    __slots__ = ("__weakref__", "_coefficients", "_maker", "_unused", "parameters")
+    __slots__ = ("__weakref__", "_coefficients", "_maker", "_transformed", "_unused", "parameters")
 
     parameters: LatticeParameters
     _coefficients: SmallArray
     _maker: int
+    _transformed: tuple[RingEngine, RingArray] | None
     _unused: threading.Lock
 
     def __init__(self, parameters: LatticeParameters, coefficients: SmallArray) -> None:
         kept = _kept(parameters, coefficients, np.int8)
         if int(kept.min()) < -CBD_BOUND or int(kept.max()) > CBD_BOUND:
             raise InputError("a secret is out of range", expected=f"coefficients within +-{CBD_BOUND}", got="others")
+        self._begin(parameters, kept, None)
+
+    def _begin(
+        self, parameters: LatticeParameters, kept: SmallArray, transformed: tuple[RingEngine, RingArray] | None
+    ) -> None:
         object.__setattr__(self, "parameters", parameters)
         object.__setattr__(self, "_coefficients", kept)
+        object.__setattr__(self, "_transformed", transformed)
         object.__setattr__(self, "_maker", os.getpid())
         object.__setattr__(self, "_unused", threading.Lock())
 
@@ -79,12 +86,40 @@ class SecretKey(ImmutableKey):
             KeyRefusedError: The secret was used before, or this is a forked process.
         """
         if os.getpid() != self._maker or not self._unused.acquire(blocking=False):
-            raise KeyRefusedError(
-                "a secret masks one contribution only",
-                expected="a secret made for this contribution, in this process",
-                got="one that was used, or was made before this process forked",
-                cure="make a fresh one: hekat.lattice.generate_secret(parameters)",
-            )
+            raise _used_up()
+
+    def once_more(self, engine: RingEngine | None = None) -> SecretKey:
+        """The same secret for one of several contributions, as a key of its own that is used up and wiped by itself.
+
+        Whoever masks under several of them takes another public key for each: under the same one, two contributions
+        reveal their difference. This key keeps the transformed secret for the next call, until it is wiped.
+
+        Args:
+            engine: The engine that masks; the selected engine if None.
+
+        Returns:
+            A key that has masked nothing.
+
+        Raises:
+            KeyRefusedError: This key was used or wiped, or this is a forked process.
+
+        Examples:
+            >>> import hekat
+            >>> secret = hekat.lattice.generate_secret(hekat.lattice.choose_parameters(16, 10))
+            >>> bool((secret.once_more().coefficients == secret.coefficients).all())
+            True
+        """
+        if os.getpid() != self._maker or self._unused.locked():
+            raise _used_up()
+        engine = engine or get_engine()
+        if self._transformed is None or self._transformed[0] is not engine:
+            object.__setattr__(self, "_transformed", (engine, self.transform(engine)))
+        assert self._transformed is not None
+        other = SecretKey.__new__(SecretKey)
+        coefficients = self._coefficients.copy()
+        coefficients.flags.writeable = False
+        other._begin(self.parameters, coefficients, (engine, self._transformed[1].copy()))
+        return other
 
     def wipe(self) -> None:
         """Write zeros over the coefficients once the party has dealt shares and masked: nobody can use the key then."""
@@ -92,9 +127,12 @@ class SecretKey(ImmutableKey):
         self._coefficients.flags.writeable = True
         self._coefficients.fill(0)
         self._coefficients.flags.writeable = False
+        if self._transformed is not None:
+            self._transformed[1].fill(0)
+            object.__setattr__(self, "_transformed", None)
 
     def transform(self, engine: RingEngine) -> RingArray:
-        """The secret in transformed form; secret.
+        """The secret in transformed form; secret, and the caller's to overwrite.
 
         Args:
             engine: The engine that transforms it.
@@ -102,6 +140,8 @@ class SecretKey(ImmutableKey):
         Returns:
             uint64 residues, shape (primes, N).
         """
+        if self._transformed is not None and self._transformed[0] is engine:
+            return self._transformed[1].copy()
         return _transform(self.parameters.form.ring, self._coefficients, engine)
 
     def __repr__(self) -> str:
@@ -131,11 +171,12 @@ class SecretSum(ImmutableKey):
         3
     """
 
-    __slots__ = ("_coefficients", "addend_count", "parameters")
+    __slots__ = ("_coefficients", "_transformed", "addend_count", "parameters")
 
     parameters: LatticeParameters
     addend_count: int
     _coefficients: SecretSumArray
+    _transformed: tuple[RingEngine, RingArray] | None
 
     def __init__(self, parameters: LatticeParameters, coefficients: SecretSumArray, addend_count: int) -> None:
         if not 1 <= addend_count <= parameters.max_parties:
@@ -154,6 +195,7 @@ class SecretSum(ImmutableKey):
         object.__setattr__(self, "parameters", parameters)
         object.__setattr__(self, "addend_count", addend_count)
         object.__setattr__(self, "_coefficients", kept)
+        object.__setattr__(self, "_transformed", None)
 
     @property
     def coefficients(self) -> SecretSumArray:
@@ -161,15 +203,19 @@ class SecretSum(ImmutableKey):
         return self._coefficients
 
     def transform(self, engine: RingEngine) -> RingArray:
-        """The sum in transformed form; secret.
+        """The sum in transformed form; secret. It is kept: one sum of secrets may open several sums.
 
         Args:
             engine: The engine that transforms it.
 
         Returns:
-            uint64 residues, shape (primes, N).
+            uint64 residues, shape (primes, N), not to be changed.
         """
-        return _transform(self.parameters.form.ring, self._coefficients, engine)
+        kept = self._transformed
+        if kept is None or kept[0] is not engine:
+            kept = engine, _transform(self.parameters.form.ring, self._coefficients, engine)
+            object.__setattr__(self, "_transformed", kept)
+        return kept[1]
 
     def __repr__(self) -> str:
         return f"SecretSum({self.parameters.name}, {self.addend_count} addends)"
@@ -331,6 +377,15 @@ def _transform(ring: Ring, coefficients: npt.NDArray[np.signedinteger], engine: 
     for passed in (signed, residues):
         passed.fill(0)
     return transformed
+
+
+def _used_up() -> KeyRefusedError:
+    return KeyRefusedError(
+        "a secret masks one contribution only",
+        expected="a secret made for this contribution, in this process",
+        got="one that was used, or was made before this process forked",
+        cure="make a fresh one: hekat.lattice.generate_secret(parameters)",
+    )
 
 
 def _not_pickled(what: str) -> KeyRefusedError:

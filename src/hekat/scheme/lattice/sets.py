@@ -5,6 +5,7 @@ Names: A for N = 2048 and one prime, C for N = 4096 and two primes; then the bit
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from hekat.errors import InputError
@@ -90,16 +91,23 @@ def choose_parameters(
         )
     if value_count is not None and value_count < 1:
         raise InputError("number of values refused", expected="1 or more", got=str(value_count))
-    fitting = [p for p in SETS.values() if p.value_bits >= value_bits and p.max_parties >= party_count]
-    best = min(fitting, key=_size_of_many)
-    smaller = [p for p in fitting if p.form.ring.degree < best.form.ring.degree]
-    if value_count is None or not smaller:
+    best, smaller = _best_of_many(value_bits, party_count)
+    if value_count is None or smaller is None:
         return best
 
     def sent_bytes(parameters: LatticeParameters) -> int:
         return parameters.form.written_bytes(value_count) + degree_bytes * parameters.form.ring.degree
 
-    return min(best, min(smaller, key=_size_of_many), key=sent_bytes)
+    return min(best, smaller, key=sent_bytes)
+
+
+@cache
+def _best_of_many(value_bits: int, party_count: int) -> tuple[LatticeParameters, LatticeParameters | None]:
+    """The smallest set for many values, and the smallest of the sets of smaller rings, if there are any."""
+    fitting = [p for p in SETS.values() if p.value_bits >= value_bits and p.max_parties >= party_count]
+    best = min(fitting, key=_size_of_many)
+    smaller = [p for p in fitting if p.form.ring.degree < best.form.ring.degree]
+    return best, min(smaller, key=_size_of_many, default=None)
 
 
 def _size_of_many(parameters: LatticeParameters) -> tuple[float, float]:

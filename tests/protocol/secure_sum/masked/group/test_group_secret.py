@@ -55,18 +55,15 @@ def test_it_is_not_wiped_while_an_upload_takes_it() -> None:
     wiper, taking = None, threading.Event()
 
     class Slow:
-        parameters = PARAMETERS
-
         def __init__(self) -> None:
             self._own = generate_secret(PARAMETERS)
 
-        @property
-        def coefficients(self):
+        def once_more(self):
             nonlocal wiper
             wiper = threading.Thread(target=secret.wipe)
             wiper.start()
             taking.wait(0.05)  # never set: time in which the wiper would come first
-            return self._own.coefficients
+            return self._own.once_more()
 
         def wipe(self) -> None:
             self._own.wipe()

@@ -66,7 +66,7 @@ class GroupSecret:
                     cure="run the same release and job at the aggregator, and resume from the last checkpoint",
                 )
             self._steps.add(step)
-            return SecretKey(secret.parameters, secret.coefficients)
+            return secret.once_more()
 
     def wipe(self) -> None:
         """Write zeros over it: the group has no further sum."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from hekat.protocol.secure_sum.aggregation import SumRequest
 from hekat.protocol.secure_sum.masked.opening.field import ELEMENT_BYTES
@@ -35,6 +36,7 @@ def choose_form(
     `held`: sets whose secrets serve the sum, so that no secret is dealt. A sum that `recodes` may be of any number of
     bits. `slots_of` tells its slots by bits.
     """
+    slots_of = cache(slots_of)
     own = parameters_of_sum(settings, bits, uploader_count, slots_of(bits))
     best, least = SumForm(own, bits), own.form.written_bytes(slots_of(bits)) + ELEMENT_BYTES * own.form.ring.degree
     for parameters in held:
