@@ -71,9 +71,9 @@ class SlotStream:
     def blocks(self, tensors: AnyTensors, weight: int, block_slots: int) -> Iterator[LevelArray]:
         """One contribution's slots, `block_slots` at a time, fewer in the last block.
 
-        Values are scaled by weight / weight_max, rounded to the nearest level (or stochastically), then clipped; those
-        of int64 are levels as they are. Raises InputError for values that are not finite, BoundError for a counter or
-        an integer outside its range, and for integers of another weight than 1.
+        Values are scaled by weight / weight_max, rounded to the nearest level (or stochastically), then clipped; int64
+        values are levels as they are. Raises InputError for values that are not finite and for integers of another
+        weight than 1, BoundError for a counter or an integer outside its range.
         """
         head = encode_counters([weight, *(counter.value for counter in self.counters)], self.maxima, self.level).astype(
             np.int32
