@@ -84,18 +84,18 @@ def test_no_role_keeps_the_first_key_of_releases_from_which_all_later_ones_follo
 
 def test_after_a_sum_of_integers_no_secret_is_left_while_the_loop_goes_on(play_with, monkeypatch) -> None:
     own: dict[int, list[keys.SecretKey]] = {}
-    make = keys.SecretKey.__init__
+    make = keys.SecretKey._begin
 
     def make_and_keep(self: keys.SecretKey, *arguments: object) -> None:
         make(self, *arguments)
         own.setdefault(threading.get_ident(), []).append(self)
 
-    monkeypatch.setattr(keys.SecretKey, "__init__", make_and_keep)
+    monkeypatch.setattr(keys.SecretKey, "_begin", make_and_keep)
 
     def count(party: Party) -> tuple[int, bool]:
         party.sum({"rows": np.arange(4)}, maximum=3)
         secrets = own[threading.get_ident()]
-        return len(secrets), any(secret.coefficients.any() for secret in secrets)
+        return len(secrets), any(secret.coefficients.any() or secret._transformed for secret in secrets)
 
     for made, is_left in play_with(count).results.values():
         assert made

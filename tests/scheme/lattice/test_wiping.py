@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,45 @@ def test_contributions_of_one_secret_are_what_they_are_under_secrets_of_their_ow
         levels = LEVELS + np.int32(number)
         written = add(PARAMETERS, levels.size, [encrypt(PARAMETERS, secret.once_more(), key, levels)])
         assert decrypt(PARAMETERS, total, key, written, levels.size).tolist() == levels.tolist()
+
+
+class Slow:
+    """Transforms as the selected engine does, and calls `meanwhile` first."""
+
+    def __init__(self, meanwhile) -> None:
+        self._meanwhile = meanwhile
+
+    def __getattr__(self, name):
+        return getattr(get_engine(), name)
+
+    def ring_ntt(self, *arguments):
+        self._meanwhile()
+        return get_engine().ring_ntt(*arguments)
+
+
+def test_a_secret_is_not_wiped_while_it_is_copied() -> None:
+    """Zeros, or half of a secret, would mask nothing."""
+    secret = generate_secret(PARAMETERS)
+    plain = secret.coefficients.copy()
+    wiper = threading.Thread(target=secret.wipe)
+
+    def wipe_meanwhile() -> None:
+        wiper.start()
+        wiper.join(0.05)  # it waits for the copy
+
+    other = secret.once_more(Slow(wipe_meanwhile))
+    wiper.join()
+    assert np.array_equal(other.coefficients, plain)
+    assert other._transformed[1].any()
+    assert not secret.coefficients.any()
+    assert secret._transformed is None
+
+
+def test_a_transform_for_another_engine_is_wiped_as_the_next_one_is_kept() -> None:
+    secret = generate_secret(PARAMETERS)
+    first, second = Slow(lambda: None), Slow(lambda: None)
+    secret.once_more(first)
+    kept = secret._transformed[1]
+    other = secret.once_more(second)
+    assert not kept.any()
+    assert np.array_equal(other.transform(second), secret.transform(get_engine()))

@@ -48,13 +48,15 @@ class SecretKey(ImmutableKey):
         True
     """
 
-    __slots__ = ("__weakref__", "_coefficients", "_maker", "_transformed", "_unused", "parameters")
+    __slots__ = ("__weakref__", "_coefficients", "_maker", "_transformed", "_unused", "_whole", "parameters")
 
     parameters: LatticeParameters
     _coefficients: SmallArray
     _maker: int
     _transformed: tuple[RingEngine, RingArray] | None
     _unused: threading.Lock
+    _whole: threading.Lock
+    """Held while the coefficients are copied or wiped: half of a secret masks nothing."""
 
     def __init__(self, parameters: LatticeParameters, coefficients: SmallArray) -> None:
         kept = _kept(parameters, coefficients, np.int8)
@@ -70,6 +72,7 @@ class SecretKey(ImmutableKey):
         object.__setattr__(self, "_transformed", transformed)
         object.__setattr__(self, "_maker", os.getpid())
         object.__setattr__(self, "_unused", threading.Lock())
+        object.__setattr__(self, "_whole", threading.Lock())
 
     @property
     def coefficients(self) -> SmallArray:
@@ -109,24 +112,33 @@ class SecretKey(ImmutableKey):
             >>> bool((secret.once_more().coefficients == secret.coefficients).all())
             True
         """
-        if os.getpid() != self._maker or self._unused.locked():
+        if os.getpid() != self._maker:
             raise _used_up()
-        engine = engine or get_engine()
-        if self._transformed is None or self._transformed[0] is not engine:
-            object.__setattr__(self, "_transformed", (engine, self.transform(engine)))
-        assert self._transformed is not None
-        other = SecretKey.__new__(SecretKey)
-        coefficients = self._coefficients.copy()
-        coefficients.flags.writeable = False
-        other._begin(self.parameters, coefficients, (engine, self._transformed[1].copy()))
-        return other
+        with self._whole:
+            if self._unused.locked():
+                raise _used_up()
+            engine = engine or get_engine()
+            if self._transformed is None or self._transformed[0] is not engine:
+                transformed = engine, self.transform(engine)
+                self._wipe_transformed()
+                object.__setattr__(self, "_transformed", transformed)
+            assert self._transformed is not None
+            other = SecretKey.__new__(SecretKey)
+            coefficients = self._coefficients.copy()
+            coefficients.flags.writeable = False
+            other._begin(self.parameters, coefficients, (engine, self._transformed[1].copy()))
+            return other
 
     def wipe(self) -> None:
         """Write zeros over the coefficients once the party has dealt shares and masked: nobody can use the key then."""
         self._unused.acquire(blocking=False)
-        self._coefficients.flags.writeable = True
-        self._coefficients.fill(0)
-        self._coefficients.flags.writeable = False
+        with self._whole:
+            self._coefficients.flags.writeable = True
+            self._coefficients.fill(0)
+            self._coefficients.flags.writeable = False
+            self._wipe_transformed()
+
+    def _wipe_transformed(self) -> None:
         if self._transformed is not None:
             self._transformed[1].fill(0)
             object.__setattr__(self, "_transformed", None)

@@ -21,16 +21,16 @@ from hekat.scheme.lattice import SETS, Encryptor, keys
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[keys.SecretKey]:
-    """Every secret that was made, with its coefficients as they were then."""
+    """Every secret that was made, copies too, with its coefficients as they were then."""
     found: list[keys.SecretKey] = []
-    original = keys.SecretKey.__init__
+    original = keys.SecretKey._begin
 
     def spy(self: keys.SecretKey, *arguments: object) -> None:
         original(self, *arguments)
         assert self.coefficients.any()
         found.append(self)
 
-    monkeypatch.setattr(keys.SecretKey, "__init__", spy)
+    monkeypatch.setattr(keys.SecretKey, "_begin", spy)
     return found
 
 
@@ -52,6 +52,7 @@ def check_wiped(made, encryptors) -> None:
     assert encryptors
     for secret in made:
         assert not secret.coefficients.any()
+        assert secret._transformed is None
     for _, secret_ntt, error_key in encryptors:
         assert not secret_ntt.any()
         assert error_key == bytearray(32)
