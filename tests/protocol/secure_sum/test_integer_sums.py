@@ -49,6 +49,8 @@ class Altered(Alone):
         {"mean": {"x": np.array([0.5])}},
         {"mean": {"x": np.array([9.0])}},
         {"mean": {"x": np.array([np.nan])}},
+        {"mean": {}, "sums": {"x": np.array([8])}},
+        {"mean": {}, "sums": {"x": np.array([-(1 << 63)])}},
     ],
 )
 def test_an_answer_that_is_no_sum_of_integers_is_refused(changes) -> None:
@@ -62,3 +64,17 @@ def test_counters_are_summed_beside_them() -> None:
     )
     assert sums.tensors["x"].tolist() == [[3, -4]]
     assert sums.counters == {"rows": 5}
+
+
+@pytest.mark.parametrize("kind", ["i1", "u2", ">i8", "i8"])
+def test_integers_of_any_width_and_order_are_summed_as_int64(kind) -> None:
+    asked = []
+
+    class Noting(Alone):
+        def weighted_mean(self, request):
+            asked.append(request.tensors["x"])
+            return super().weighted_mean(request)
+
+    values = np.array([3, 0, 7], dtype=kind)
+    assert sum_integers(Noting(), "here", {"x": values}, maximum=7, weight_max=10).tensors["x"].tolist() == [3, 0, 7]
+    assert (asked[0].dtype, asked[0].tolist()) == (np.int64, [3, 0, 7])

@@ -77,7 +77,8 @@ def sum_integers(
         )
     request = SumRequest(
         step,
-        tensors,
+        # Integers of other bytes would pass as floats.
+        {name: values.astype(np.int64, copy=False) for name, values in tensors.items()},
         # Scaled by 1 / weight_max, as every value of weight 1 is.
         dict.fromkeys(tensors, level / weight_max),
         1,
