@@ -6,8 +6,8 @@ The relay under it sees sizes, times, and the names in the signed header (run, p
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import TracebackType
 
 from hekat.channel.channel import Channel, check_name, check_payload, check_peer, check_step, printable_reason
@@ -109,6 +109,7 @@ class SealedChannel:
         self.traffic: dict[tuple[str, str], Traffic] = {}
         """By (peer, group of steps), as `group_of`, or as `group_over_rounds` where rounds are not told apart."""
         self._group_of = group_of if counts_rounds else group_over_rounds
+        self._sent_counts_as = ""
         self._measure = measure
         self._step, self._saved = BEFORE_FIRST_STEP, ""
         self._lost: dict[str, None] = {}
@@ -239,6 +240,15 @@ class SealedChannel:
         # Counted even if the sending below fails: no sequence number is ever used for two payloads.
         self._next_sent[to] += 1
         self._send_counted(to, step, sealed, timeout_s)
+
+    @contextmanager
+    def counting_as(self, step: str) -> Iterator[None]:
+        """Within, `traffic` has what is sent under `step`, whatever its own is; "": under its own."""
+        self._sent_counts_as = step
+        try:
+            yield
+        finally:
+            self._sent_counts_as = ""
 
     def receive(self, sender: str, step: str, *, timeout_s: float | None = None) -> bytes:
         """As `Channel.receive`, opened.
@@ -428,7 +438,7 @@ class SealedChannel:
         except (PartyLostError, PartyStoppedError) as error:
             self._check_dropout(error)
             raise
-        traffic = self._traffic_of(to, step)
+        traffic = self._traffic_of(to, self._sent_counts_as or step)
         traffic.sent_count += 1
         traffic.sent_bytes += len(data)
 

@@ -101,6 +101,15 @@ class RecordedChannel:
         finally:
             self._encoded = None
 
+    @contextmanager
+    def counting_as(self, step: str) -> Iterator[None]:
+        """As `SealedChannel.counting_as`; a channel that does not seal counts nothing."""
+        if isinstance(self.channel, SealedChannel):
+            with self.channel.counting_as(step):
+                yield
+        else:
+            yield
+
     def receive(self, sender: str, step: str, message_type: type[T], timeout_s: float | None = None) -> T:
         """The next message of `sender` for `step`, of type `message_type`, recorded. Raises as `receive_digested`."""
         return self.receive_digested(sender, step, message_type, timeout_s)[0]

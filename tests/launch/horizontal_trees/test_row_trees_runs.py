@@ -65,6 +65,17 @@ def test_events_end_with_the_losses_of_the_final_model(finished) -> None:
     assert final["loss"] < min(told)
 
 
+def test_every_upload_of_a_tree_counts_as_a_histogram_or_as_leaves(finished) -> None:
+    """All but the first of a tree are announced under one step; nothing of a tree counts as a session's greetings."""
+    by_role = finished.result.summary["bytes"]["by_role"]
+    parties = [by_role[name]["by_step"] for name in ("north", "lake", "county")]
+    assert all(one["leaves"]["up"] > 0.5 * one["leaves"]["down"] for one in parties)
+    hub = by_role["hub"]["by_step"]
+    for kinds in (("session",), ("histograms", "leaves")):
+        sent = sum(one[kind]["up"] for one in parties for kind in kinds)
+        assert sent == sum(hub[kind]["shares_in"] for kind in kinds)
+
+
 def test_gaps_stay_and_categories_are_columns_of_their_own(finished) -> None:
     table = finished.clinics.load_inputs().tables["north"]
     assert table.feature_names == ("age", "dose", "town=hill", "town=port", "town=mill")

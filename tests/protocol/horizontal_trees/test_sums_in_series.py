@@ -97,7 +97,7 @@ def test_parties_that_grow_deeper_trees_than_the_aggregators_job_says_end_the_ru
 
 def test_the_secrets_of_a_tree_end_before_its_last_message(monkeypatch) -> None:
     made: dict[int, list[SecretKey]] = {}
-    make, tell, left = SecretKey.__init__, PartySide._tell_end, {}
+    make, tell, left = SecretKey._begin, PartySide._tell_end, {}
 
     def make_and_keep(self, *others):
         make(self, *others)
@@ -105,10 +105,10 @@ def test_the_secrets_of_a_tree_end_before_its_last_message(monkeypatch) -> None:
 
     def tell_and_look(self, step, digest, is_last):
         own = made[threading.get_ident()]
-        left[self._channel.party, step] = any(secret.coefficients.any() for secret in own)
+        left[self._channel.party, step] = any(one.coefficients.any() or one._transformed for one in own)
         tell(self, step, digest, is_last)
 
-    monkeypatch.setattr(SecretKey, "__init__", make_and_keep)
+    monkeypatch.setattr(SecretKey, "_begin", make_and_keep)
     monkeypatch.setattr(PartySide, "_tell_end", tell_and_look)
     rehearse("lattice").run()
     assert left == {(party, f"tree-{number}/leaves"): False for party in PARTIES for number in (1, 2)}

@@ -22,6 +22,9 @@ _KINDS = (
     ("histograms", re.compile(r"tree-\d+/level-\d+/")),
     ("leaves", re.compile(r"tree-\d+/leaves/")),
     ("losses", re.compile(r"final/loss")),
+    # What the aggregator receives under one step for all sums of a group; parties count it by sum (`counted_step`).
+    ("sums", re.compile(r"fold-\d+/further$")),
+    ("histograms", re.compile(r"tree-\d+/further$")),
 )
 _OTHERS = "session"
 _ROUND = re.compile(r"(?:fold-(\d+)/)?round-(\d+)/")

@@ -34,7 +34,7 @@ from hekat.protocol.secure_sum.agreement.upload_agreement import HeldSoFar, agre
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
-from hekat.protocol.secure_sum.masked.group.announced_block import announced_bytes
+from hekat.protocol.secure_sum.masked.group.announced_block import announced_bytes, counted_step
 from hekat.protocol.secure_sum.masked.group.group_secret import OpenedGroup, OpenedSum, key_of_upload, shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import choose_form, stream_of_request
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants, further_step
@@ -156,7 +156,6 @@ class MaskedAggregation(PartySide):
         step = request.step
         in_group = self._group is not None and bool(self._group.parameters)
         if in_group and self.takes_part(step) and not self._is_ahead(step, parameters):
-            # Said once: no secret of the group is of this set.
             self._send(further_step(step), UploadMessage(step, parameters.name, stream.slot_count, agreement, b""))
         for _ in range(MAX_UPLOADS):
             leg = replace(self._take_dealt(step, parameters), agreement=agreement)
@@ -491,7 +490,8 @@ class MaskedAggregation(PartySide):
         return self._channel.send(self._settings.aggregator, leg.name("block"), block, self._timeout_s)
 
     def _send(self, step: str, message: object) -> bytes:
-        return self._channel.send(self._settings.aggregator, step, message)
+        with self._channel.counting_as(counted_step(step, message)):
+            return self._channel.send(self._settings.aggregator, step, message)
 
     def _receive(self, step: str, message_type: type[T]) -> T:
         return self._receive_digested(step, message_type)[0]

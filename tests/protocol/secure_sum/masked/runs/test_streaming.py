@@ -54,6 +54,9 @@ class Disk:
         self._left = 0
         self.sent_bytes = 0
 
+    def counting_as(self, step: str) -> nullcontext:
+        return nullcontext()
+
     def send(self, to: str, step: str, message, timeout_s: float | None = None) -> bytes:
         if isinstance(message, MaskedBlockMessage):
             self._keep(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hekat.protocol.secure_sum.masked.leg import further_step
+from hekat.protocol.secure_sum.masked.messages import UploadMessage
 from hekat.protocol.secure_sum.masked.slot_stream import block_slots_of
 from hekat.scheme.lattice import LatticeParameters
 
@@ -17,3 +19,11 @@ def announced_bytes(parameters: LatticeParameters, slot_count: int, uploader_cou
     size = parameters.form.written_bytes(slot_count)
     is_one_block = slot_count <= block_slots_of(parameters)
     return size if is_one_block and size * uploader_count <= MOST_BYTES else 0
+
+
+def counted_step(step: str, message: object) -> str:
+    """The step with which a party counts the bytes of a further sum's announcement: of its own sum, while `step` is one
+    of the whole group. "" for any other message."""
+    if isinstance(message, UploadMessage) and step == further_step(message.step):
+        return f"{message.step}/further/upload"
+    return ""
