@@ -117,7 +117,8 @@ def test_a_run_that_is_resumed_for_its_folds_tells_what_their_rounds_took(workpl
     assert workplace.run("--resume", stopped).code == 0
     summary = load_summary(workplace.folders()[1])
     assert summary["rounds"]["encrypted"] == []
-    assert summary["bytes"]["update_sealed"] > 1000
+    # The last round is a further sum of its fold: nothing but an upload of few values, and the sum.
+    assert summary["bytes"]["update_sealed"] > 400
     assert summary["bytes"]["sum_sealed"] > 100
 
 
