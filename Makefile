@@ -105,11 +105,9 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
-# Two workers more than there are processors: tests that wait for processes or time-outs leave none idle. Each takes from
-# the others what is left at the end. A worker's libraries compute on one thread: more would only wait for the other
-# workers'. In CI no folder of tests may take longer than its ceiling.
-WORKERS := $(shell n=$$(nproc 2>/dev/null || sysctl -n hw.ncpu) && expr $$n + 2)
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+# One worker for each processor; each takes from the others what is left at the end. A worker's libraries compute on one
+# thread: more would only wait for the other workers'. In CI no folder of tests may take longer than its ceiling.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 CEILINGS := $(if $(CI),--cpu-ceilings)
 
 test: lint test-native
