@@ -199,7 +199,8 @@ class MaskedAggregation(PartySide):
             self._sit_out(leg)
         self._upload(leg, opened.parameters, stream, request, opened)
         self._before(leg.step, "open")
-        aggregate = self._unmask_or_end(leg, opened.parameters, stream, opened.secret_sum)
+        with self._ending_where_altered(leg):
+            aggregate = self._unmask(leg, opened.parameters, stream, opened.secret_sum)
         assert aggregate is not None  # with the sum of the secrets there is one
         return aggregate, opened.included
 
@@ -411,7 +412,8 @@ class MaskedAggregation(PartySide):
         except (BoundError, ProtocolError) as error:
             failure = error
         whole = None if self._checking is None else self._checking.receive_whole(leg, parameters, included)
-        aggregate = self._unmask_or_end(leg, parameters, stream, secret_sum, whole)
+        with self._ending_where_altered(leg):
+            aggregate = self._unmask(leg, parameters, stream, secret_sum, whole)
         if self._group is not None and secret_sum is not None and aggregate is not None:
             self._group.hold(OpenedSum(leg, parameters, included, secret_sum))
         if wrong:
@@ -421,17 +423,11 @@ class MaskedAggregation(PartySide):
         self._send(leg.name("opened"), OpenedMessage(aggregate is not None, wrong))
         return aggregate, failure
 
-    def _unmask_or_end(
-        self,
-        leg: Leg,
-        parameters: LatticeParameters,
-        stream: SlotStream,
-        secret_sum: SecretSum | None,
-        whole: WholeSum | None = None,
-    ) -> Aggregate | None:
-        """As `_unmask`. Raises AlteredSumError, which ends the run, where the sum does not open: it is noted first."""
+    @contextmanager
+    def _ending_where_altered(self, leg: Leg) -> Iterator[None]:
+        """Raises AlteredSumError, which ends the run, where the sum does not open: it is noted first."""
         try:
-            return self._unmask(leg, parameters, stream, secret_sum, whole)
+            yield
         except BoundError as error:
             altered = self._opening.refuse_sum(leg, error)
             self._channel.ledger.note(leg.name("sum"), altered.what, "public")
