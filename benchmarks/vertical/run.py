@@ -15,6 +15,7 @@ from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
+from hekat.protocol.shares.share_array import add_shares, to_floats
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.columns import prepare_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -24,7 +25,6 @@ from hekat.protocol.vertical_linear.prediction.predict_scores import predict_sco
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
 from hekat.scheme.paillier import KeyPair
 from vertical.data import stored_keys
 

@@ -15,6 +15,7 @@ from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
+from hekat.protocol.shares.share_array import add_shares, to_floats
 from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.fixed_point import decode_features, encode_features
@@ -25,7 +26,6 @@ from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights import training as training_module
 from hekat.protocol.vertical_linear.shared_weights.guest import run_guest
 from hekat.protocol.vertical_linear.shared_weights.host import run_host
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, to_floats
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.scheme.paillier import KeyPair
 

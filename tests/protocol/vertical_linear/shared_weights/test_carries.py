@@ -9,6 +9,8 @@ import pytest
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, PartyStoppedError
+from hekat.protocol.shares.share_array import add_shares, random_shares, signed_integers
+from hekat.protocol.shares.truncation import Truncation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
@@ -27,8 +29,6 @@ from hekat.protocol.vertical_linear.shared_weights.residuals import (
     score_shares,
 )
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares, signed_integers
-from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 RING = 1 << 128

@@ -13,12 +13,12 @@ import pytest
 
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
+from hekat.protocol.shares.share_array import zero_shares
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import PaillierCrossProducts
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout, most_slots
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
-from hekat.protocol.vertical_linear.shared_weights.shares import zero_shares
 from hekat.scheme.paillier import Ciphertexts, add_plain, decrypt, encrypt
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 from hekat.wire import from_bytes, to_bytes

@@ -10,14 +10,7 @@ from scipy.sparse import csr_array
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.errors import PartyStoppedError, ProtocolError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
-from hekat.protocol.vertical_linear.shared_weights.cross_products import whole_mask
-from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import PaillierCrossProducts
-from hekat.protocol.vertical_linear.shared_weights.cross_products.plain import PlainCrossProducts
-from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import CARRY_UNITS, MARGIN_BITS, SlotLayout
-from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     add_shares,
     constant,
     matmul_integers,
@@ -25,6 +18,13 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     signed_integers,
     subtract,
 )
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
+from hekat.protocol.vertical_linear.shared_weights.cross_products import whole_mask
+from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import PaillierCrossProducts
+from hekat.protocol.vertical_linear.shared_weights.cross_products.plain import PlainCrossProducts
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import CARRY_UNITS, MARGIN_BITS, SlotLayout
+from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, ProductsMessage
 from hekat.scheme.paillier import Ciphertexts, encrypt
 from hekat.wire import from_bytes, to_bytes
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hekat.errors import PartyStoppedError, ProtocolError
+from hekat.protocol.shares.share_array import add_shares, random_shares
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
@@ -16,7 +17,6 @@ from hekat.protocol.vertical_linear.prediction import predict_on_shares as predi
 from hekat.protocol.vertical_linear.prediction.messages import TargetSpreadMessage
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares
 
 BOTH = ("bank", "shop")
 

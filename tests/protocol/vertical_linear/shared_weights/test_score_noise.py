@@ -10,6 +10,8 @@ from scipy.sparse import csr_array
 
 from hekat.data import Table
 from hekat.engine.limbs import ints_from_limbs
+from hekat.protocol.shares.share_array import RING_BITS, add_shares, random_shares, zero_shares
+from hekat.protocol.shares.truncation import Truncation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
@@ -17,8 +19,6 @@ from hekat.protocol.vertical_linear.prediction import predict_on_shares as predi
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
-from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS, add_shares, random_shares, zero_shares
-from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 
 PEOPLE, TIMES, SCORE_BITS = 16, 48, 12
 # Features at 2^-16, weights at 2^-32.

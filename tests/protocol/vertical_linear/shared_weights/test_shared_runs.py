@@ -19,13 +19,13 @@ from hekat.errors import (
     WireVersionError,
 )
 from hekat.ledger import recorded_channel
+from hekat.protocol.shares.share_array import add_shares, constant
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.shared_weights import training
 from hekat.protocol.vertical_linear.shared_weights.messages import FactorsMessage, HelloMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, constant
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining
 from hekat.wire.body import pack_body
 from hekat.wire.frame import write_frame

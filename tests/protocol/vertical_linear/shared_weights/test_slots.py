@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.errors import BoundError
+from hekat.protocol.shares.share_array import random_shares
 from hekat.protocol.vertical_linear.shared_weights.cross_products import slots
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
     MARGIN_BITS,
@@ -20,7 +21,6 @@ from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
     spread_columns,
     spread_factors,
 )
-from hekat.protocol.vertical_linear.shared_weights.shares import random_shares
 
 RING = 1 << 128
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.engine.select import get_engine
+from hekat.protocol.shares.share_array import add_shares
 from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products
 from hekat.protocol.vertical_linear.shared_weights.cross_products import slots
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import CARRY_UNITS, MARGIN_BITS, SlotLayout
 from hekat.protocol.vertical_linear.shared_weights.cross_products.whole_mask import mask_products, open_products
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares
 from hekat.scheme.paillier import decrypt, encrypt
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.shares.share_array import ShareArray, add_shares, from_integers, to_floats
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
@@ -33,7 +34,6 @@ from hekat.protocol.vertical_linear.shared_weights.own_columns import encode_own
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import score_shares
 from hekat.protocol.vertical_linear.shared_weights.scales import TARGET_LIMIT_BITS, TRUNCATED_BITS, Scales
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, from_integers, to_floats
 from hekat.protocol.vertical_linear.shared_weights.weights import MODEL_INTERCEPT, MODEL_WEIGHTS
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 from hekat.protocol.vertical_linear.training_settings import FixedPoint

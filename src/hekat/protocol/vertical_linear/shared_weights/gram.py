@@ -20,19 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
-from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
-    CARRY_UNITS,
-    MARGIN_BITS,
-    SlotLayout,
-    choose_slots,
-    most_slots,
-)
-from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
-from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.residuals import largest_mean_magnitude
-from hekat.protocol.vertical_linear.shared_weights.scales import Scales, rows_shift
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     RING_BITS,
     ShareArray,
     add_shares,
@@ -46,6 +34,18 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     sum_along,
     zero_shares,
 )
+from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
+    CARRY_UNITS,
+    MARGIN_BITS,
+    SlotLayout,
+    choose_slots,
+    most_slots,
+)
+from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.residuals import largest_mean_magnitude
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales, rows_shift
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 
 IntArray = npt.NDArray[np.int64]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hekat.data import Table
 from hekat.errors import DivergedError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.shares.share_array import ShareArray, add_shares, to_floats
 from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -15,7 +16,6 @@ from hekat.protocol.vertical_linear.shared_weights.many_parties.begin import beg
 from hekat.protocol.vertical_linear.shared_weights.many_parties.quiet_training import QuietTraining
 from hekat.protocol.vertical_linear.shared_weights.messages import EpochEndMessage, LossShareMessage
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
 from hekat.protocol.vertical_linear.shared_weights.training import SharedTraining
 from hekat.protocol.vertical_linear.steps import EPOCH_END, epoch_step
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hekat.data.features import MAX_COLUMNS
 from hekat.errors import KeyRefusedError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.shares.truncation import Truncation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical.key_size import KEY_TIMEOUT_S, check_key_size
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts, PaillierCrossProducts
@@ -20,7 +21,6 @@ from hekat.protocol.vertical_linear.shared_weights.cross_products.plain import P
 from hekat.protocol.vertical_linear.shared_weights.messages import HelloMessage
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.scheme.paillier import KeyPair, PublicKey, generate_keys
 from hekat.wire import from_bytes, to_bytes

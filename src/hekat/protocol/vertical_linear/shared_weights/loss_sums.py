@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
-from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout
-from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     RING_BITS,
     ShareArray,
     add_shares,
@@ -18,6 +15,9 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     multiply,
     zero_shares,
 )
+from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 
 _WEIGHT_BITS = 40
 

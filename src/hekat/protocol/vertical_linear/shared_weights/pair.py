@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hekat.protocol.shares.truncation import Truncation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import CARRY_UNITS, SlotLayout, choose_slots
-from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
-from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.scales import Scales, rows_shift
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     RING_BITS,
     ShareArray,
     add_shares,
@@ -31,6 +27,10 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     sum_along,
     zero_shares,
 )
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import CARRY_UNITS, SlotLayout, choose_slots
+from hekat.protocol.vertical_linear.shared_weights.loss_sums import LossSums
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales, rows_shift
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 
 IntArray = npt.NDArray[np.int64]

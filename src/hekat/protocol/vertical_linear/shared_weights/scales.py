@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hekat.errors import BoundError
-from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS
+from hekat.protocol.shares.share_array import RING_BITS
 from hekat.protocol.vertical_linear.training_settings import FixedPoint
 
 # Prepared features and targets stay below 2^15: thirty thousand spreads from the mean.

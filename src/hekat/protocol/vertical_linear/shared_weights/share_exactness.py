@@ -7,10 +7,10 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
+from hekat.protocol.shares.share_array import ShareArray, add_shares, to_floats
 from hekat.protocol.vertical_linear.fixed_point import IntArray
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS
 from hekat.protocol.vertical_linear.shared_weights.scales import RANGE_BITS, Scales, rows_shift
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, to_floats
 
 _Deposit = tuple[ShareArray, ShareArray]
 _waiting: weakref.WeakKeyDictionary[Any, dict[str, _Deposit]] = weakref.WeakKeyDictionary()

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.errors import BoundError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.shares.share_array import ShareArray
 from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.columns import Targets, describe_limited, may_lack_columns, prepare_training_columns
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, describe_told_loss, told_loss_bits
@@ -35,7 +36,6 @@ from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.residuals import ResidualGradients, score_layouts
 from hekat.protocol.vertical_linear.shared_weights.scales import TRUNCATED_BITS, Scales
 from hekat.protocol.vertical_linear.shared_weights.share_exactness import deposit_shares, note_allowance
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
 from hekat.protocol.vertical_linear.steps import batch_step, epoch_step
 from hekat.protocol.vertical_linear.timing_labels import PLAIN

@@ -10,11 +10,7 @@ import numpy.typing as npt
 
 from hekat.errors import InputError, StateError
 from hekat.model.optimisers import Momentum, Sgd
-from hekat.protocol.vertical_linear.objective import make_job_optimiser
-from hekat.protocol.vertical_linear.shared_weights.factors import FACTOR_BITS, as_integer
-from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     ShareArray,
     add_shares,
     constant,
@@ -22,6 +18,10 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     subtract,
     zero_shares,
 )
+from hekat.protocol.vertical_linear.objective import make_job_optimiser
+from hekat.protocol.vertical_linear.shared_weights.factors import FACTOR_BITS, as_integer
+from hekat.protocol.vertical_linear.shared_weights.pair import Pair
+from hekat.protocol.vertical_linear.shared_weights.scales import rows_shift
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
 
 Arrays = Mapping[str, npt.NDArray[Any]]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from hekat.data import Table
+from hekat.protocol.shares.share_array import add_shares, signed_integers, to_floats, zero_shares
 from hekat.protocol.vertical_linear.columns import prepare_columns
 from hekat.protocol.vertical_linear.shared_weights.many_parties import begin
 from hekat.protocol.vertical_linear.shared_weights.many_parties.set_up import SetUp
 from hekat.protocol.vertical_linear.shared_weights.messages import ColumnAddendsMessage
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, signed_integers, to_floats, zero_shares
 from hekat.protocol.vertical_linear.shared_weights.weights import SharedWeights
 
 PARTIES, HOLDERS = ("bank", "shop", "telco"), ("bank", "shop")

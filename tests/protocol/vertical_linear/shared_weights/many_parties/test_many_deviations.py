@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hekat.errors import BoundError, KeyRefusedError, PartyStoppedError, ProtocolError, WireError
+from hekat.protocol.shares.share_array import add_shares, constant
 from hekat.protocol.vertical_linear.shared_weights.messages import (
     ColumnAddendsMessage,
     EpochEndMessage,
@@ -15,7 +16,6 @@ from hekat.protocol.vertical_linear.shared_weights.messages import (
     HelloMessage,
     ProductsMessage,
 )
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, constant
 from hekat.scheme.paillier import Ciphertexts, encrypt
 from hekat.scheme.paillier.twos_complement import plaintext_from_ints
 from hekat.wire import from_bytes, to_bytes

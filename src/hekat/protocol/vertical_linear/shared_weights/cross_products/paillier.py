@@ -17,6 +17,10 @@ import numpy.typing as npt
 from hekat.errors import InputError, ProtocolError, WireError
 from hekat.ledger import RecordedChannel
 from hekat.plaintext_space import PackedPlaintext
+from hekat.protocol.shares.share_array import (
+    ShareArray,
+    signed_integers,
+)
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
     SlotLayout,
@@ -29,10 +33,6 @@ from hekat.protocol.vertical_linear.shared_weights.messages import (
     FactorsMessage,
     PlainFactorsMessage,
     ProductsMessage,
-)
-from hekat.protocol.vertical_linear.shared_weights.shares import (
-    ShareArray,
-    signed_integers,
 )
 from hekat.protocol.vertical_linear.timing_labels import AGGREGATE, DECRYPT, ENCRYPT_LOGITS, GRADIENT, LOSS, PLAIN
 from hekat.scheme.paillier import (

@@ -8,11 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.ledger import RecordedChannel
-from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import are_shares, other_shape
-from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout
-from hekat.protocol.vertical_linear.shared_weights.messages import PlainFactorsMessage, PlainProductsMessage
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     ShareArray,
     add_shares,
     from_integers,
@@ -23,6 +19,10 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     subtract,
     sum_along,
 )
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import are_shares, other_shape
+from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout
+from hekat.protocol.vertical_linear.shared_weights.messages import PlainFactorsMessage, PlainProductsMessage
 from hekat.protocol.vertical_linear.timing_labels import GRADIENT, LOSS
 
 IntArray = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from hekat.engine.limbs import LIMB_BITS, LimbArray, limbs_for_bits, read_from_bit
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
-from hekat.protocol.vertical_linear.shared_weights.shares import RING_BITS, ShareArray
+from hekat.protocol.shares.share_array import RING_BITS, ShareArray
 
 MARGIN_BITS = 76
 # A run that opens fewer results than this loses one of them with odds below 2^-40.

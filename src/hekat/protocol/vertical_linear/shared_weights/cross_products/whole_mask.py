@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from hekat.engine.limbs import LimbArray, limbs_for_bits, limbs_from_ints
 from hekat.plaintext_space import PackedPlaintext
+from hekat.protocol.shares.share_array import ShareArray, add_shares, constant, negate
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout, read_slots
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, add_shares, constant, negate
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, add_plain, add_uniform, decrypt
 from hekat.scheme.paillier.encrypt import plaintext_residues
 

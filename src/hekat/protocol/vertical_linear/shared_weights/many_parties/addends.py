@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hekat.errors import ProtocolError
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, random_shares, subtract
+from hekat.protocol.shares.share_array import ShareArray, random_shares, subtract
 
 
 def split(values: ShareArray) -> tuple[ShareArray, ShareArray]:

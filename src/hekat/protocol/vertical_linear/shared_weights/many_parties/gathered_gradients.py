@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hekat.protocol.shares.share_array import ShareArray
 from hekat.protocol.vertical_linear.shared_weights.gram import GramGradients, IntArray
 from hekat.protocol.vertical_linear.shared_weights.many_parties.set_up import BatchProducts
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray
 
 
 class GatheredGradients(GramGradients):

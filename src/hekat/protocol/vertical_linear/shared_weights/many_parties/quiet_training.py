@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hekat.engine.random_limbs import random_bits
+from hekat.protocol.shares.share_array import ShareArray, zero_shares
 from hekat.protocol.vertical_linear.columns import Targets
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartState
@@ -14,7 +15,6 @@ from hekat.protocol.vertical_linear.shared_weights.gram import kept_error_bound,
 from hekat.protocol.vertical_linear.shared_weights.handshake import name_sharing
 from hekat.protocol.vertical_linear.shared_weights.residuals import largest_mean_magnitude
 from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.protocol.vertical_linear.shared_weights.shares import ShareArray, zero_shares
 from hekat.protocol.vertical_linear.shared_weights.training import SHARING, PartyTraining
 from hekat.protocol.vertical_linear.trained_part import mixing_array
 

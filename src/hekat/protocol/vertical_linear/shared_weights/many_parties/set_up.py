@@ -17,16 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hekat.ledger import RecordedChannel
-from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
-from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts
-from hekat.protocol.vertical_linear.shared_weights.gram import IntArray, layout_of_columns, take_off_raise
-from hekat.protocol.vertical_linear.shared_weights.many_parties.addends import checked_addend, split
-from hekat.protocol.vertical_linear.shared_weights.many_parties.places import Places
-from hekat.protocol.vertical_linear.shared_weights.messages import ColumnAddendsMessage
-from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns
-from hekat.protocol.vertical_linear.shared_weights.scales import Scales
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     ShareArray,
     add_shares,
     constant,
@@ -36,6 +27,15 @@ from hekat.protocol.vertical_linear.shared_weights.shares import (
     sum_along,
     zero_shares,
 )
+from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
+from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import CrossProducts
+from hekat.protocol.vertical_linear.shared_weights.gram import IntArray, layout_of_columns, take_off_raise
+from hekat.protocol.vertical_linear.shared_weights.many_parties.addends import checked_addend, split
+from hekat.protocol.vertical_linear.shared_weights.many_parties.places import Places
+from hekat.protocol.vertical_linear.shared_weights.messages import ColumnAddendsMessage
+from hekat.protocol.vertical_linear.shared_weights.own_columns import OwnColumns
+from hekat.protocol.vertical_linear.shared_weights.scales import Scales
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 
 

@@ -15,6 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.shares.share_array import (
+    ShareArray,
+    add_shares,
+    from_integers,
+    matmul_integers,
+    zero_shares,
+)
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
 from hekat.protocol.vertical_linear.shared_weights.cross_products.paillier import Factors
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import SlotLayout, choose_slots
@@ -23,13 +30,6 @@ from hekat.protocol.vertical_linear.shared_weights.many_parties.set_up import Ba
 from hekat.protocol.vertical_linear.shared_weights.pair import Pair
 from hekat.protocol.vertical_linear.shared_weights.reweighting.working_rows import WorkingRows
 from hekat.protocol.vertical_linear.shared_weights.scales import LIMIT_BITS
-from hekat.protocol.vertical_linear.shared_weights.shares import (
-    ShareArray,
-    add_shares,
-    from_integers,
-    matmul_integers,
-    zero_shares,
-)
 from hekat.protocol.vertical_linear.timing_labels import PLAIN
 
 FloatArray = npt.NDArray[np.float64]

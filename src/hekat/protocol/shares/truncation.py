@@ -16,7 +16,7 @@ import hashlib
 
 import numpy as np
 
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     ShareArray,
     add_shares,
     negate,

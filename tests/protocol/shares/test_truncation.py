@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hekat.engine.limbs import limbs_from_ints
-from hekat.protocol.vertical_linear.shared_weights.shares import add_shares, random_shares, signed_integers, subtract
-from hekat.protocol.vertical_linear.shared_weights.truncation import Truncation
+from hekat.protocol.shares.share_array import add_shares, random_shares, signed_integers, subtract
+from hekat.protocol.shares.truncation import Truncation
 
 RING = 1 << 128
 

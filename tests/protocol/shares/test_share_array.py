@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from hekat.engine.limbs import ints_from_limbs, limbs_from_ints
 from hekat.errors import InputError
-from hekat.protocol.vertical_linear.shared_weights.shares import (
+from hekat.protocol.shares.share_array import (
     add_shares,
     constant,
     from_integers,
