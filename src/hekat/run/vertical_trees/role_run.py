@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from hekat.job.vertical_trees.job_file import PROTOCOL
-from hekat.run.role_folder import Place, alone_caveat, open_role_folder
-from hekat.run.vertical.play_in_folder import observe_in_folder, play_in_folder
+from hekat.run.role_folder import Place, RoleFolder
+from hekat.run.vertical.folder_observer import FolderObserver
+from hekat.run.vertical.play_in_folder import play_whole_role
 from hekat.run.vertical.prediction_count import PredictionCount
-from hekat.run.vertical.resume import StoppedPart, resume_part
-from hekat.run.vertical_trees.iterations import ITERATIONS, steps_of_trees
+from hekat.run.vertical.resume import StoppedPart
+from hekat.run.vertical_trees.iterations import IterationCheckpoint, steps_of_trees
 from hekat.run.vertical_trees.load_inputs import TreesInputs
 from hekat.run.vertical_trees.role import TreesContext, TreesRole
+from hekat.summary.party_views import PartyView
 from hekat.summary.vertical_trees.finished_run import FinishedTreesRun
 from hekat.summary.vertical_trees.summary import summarise_trees
+from hekat.summary.vertical_trees.summary_shape import TreesSummary
 
 
 def run_trees_role(inputs: TreesInputs, place: Place, stopped: StoppedPart | None = None) -> Mapping[str, Any]:
     """Play the role that `inputs` were loaded for to its end; returns the summary of what it knows.
 
-    `stopped` is the role's run to resume: all roles agree on the iteration before anything is written. Raises what the
-    role raises, a time-out with the line of the job that sets it; StateError where the disk takes no files.
+    `stopped` is the role's run to resume. Raises as `play_whole_role`.
     """
     job, role = inputs.job, place.role
-    resumed = None if stopped is None else resume_part(ITERATIONS, stopped, job, place.channel)
-    with open_role_folder(place, job.name, job.digest, PROTOCOL, job.settings.everyone) as folder:
-        observer = observe_in_folder(steps_of_trees(inputs), folder, place, resumed)
-        played = TreesRole(
+
+    def make_role(folder: RoleFolder, observer: FolderObserver, resumed: IterationCheckpoint | None) -> TreesRole:
+        return TreesRole(
             TreesContext(
                 job=job,
                 role=role,
                 session=folder.session,
                 table=inputs.tables.get(role),
                 test_table=inputs.test_tables.get(role),
-                resumed=None if resumed is None else resumed.kept,
+                resumed=resumed,
                 observer=observer,
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
                 columns=inputs.columns[role],
@@ -42,15 +43,9 @@ def run_trees_role(inputs: TreesInputs, place: Place, stopped: StoppedPart | Non
                 max_sum_memory_mib=inputs.site.policy.max_sum_memory_mib,
             )
         )
-        play_in_folder(played, place, folder, observer, job.timeout_s, PROTOCOL)
-        run = FinishedTreesRun(job, {role: played.result}, played.result.seconds)
-        summary = summarise_trees(
-            run,
-            folder.directory.run_id,
-            views=[folder.view_ledger()],
-            more_caveats=[alone_caveat(role)],
-            played="alone",
-        )
-        folder.write_summary(summary)
-        folder.events.write("finished", iterations=len(run.iterations), seconds=run.seconds)
-        return cast(dict[str, Any], summary)
+
+    def summarise(result: Any, run_id: str, views: list[PartyView], caveats: list[str]) -> TreesSummary:
+        run = FinishedTreesRun(job, {role: result}, result.seconds)
+        return summarise_trees(run, run_id, views=views, more_caveats=caveats, played="alone")
+
+    return play_whole_role(job, PROTOCOL, steps_of_trees(inputs), place, stopped, make_role, summarise)
