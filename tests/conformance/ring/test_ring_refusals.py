@@ -71,6 +71,20 @@ def multiply_first(a=SECOND_SUMS, b=PUBLIC_PAIR, window=8):
     return lambda e: e.ring_first_products(RING, a, b, window)
 
 
+LEFT, RIGHT = np.ones((2, 3, 1, 1024), np.uint64), np.ones((3, 1, 1, 1024), np.uint64)
+
+
+def dot(a=LEFT, b=RIGHT):
+    return lambda e: e.ring_dot(RING, a, b)
+
+
+NUMBERS = np.ones((5, 2), np.uint64)
+
+
+def round_off(primes=(12289, 40961), residues=NUMBERS, bits=60):
+    return lambda e: e.ring_round(primes, residues, bits)
+
+
 def read_only():
     accumulator = zeros(4, np.uint64)
     accumulator.flags.writeable = False
@@ -148,6 +162,29 @@ CASES = {
     "zeros_small_dtype": (add_zeros(small=SMALL.astype(np.int64)), "wrong size or type of small numbers"),
     "zeros_small_count": (add_zeros(small=SMALL[:1]), r"expected int8, shape \(2, 2, 1024\)"),
     "zeros_small_list": (add_zeros(small=[0]), "small numbers.*got list"),
+    "dot_flat": (dot(elements(3, 1)), r"matrices of ring elements do not fit.*got \(3,\) and \(3, 1\)"),
+    "dot_deep": (dot(b=elements(3, 1, 1, 1)), "matrices of ring elements do not fit"),
+    "dot_terms": (dot(b=elements(2, 1, 1)), r"do not fit; expected shapes \(R, I\) and \(I, J\)"),
+    "dot_no_terms": (dot(elements(2, 0, 1), elements(0, 1, 1)), "I 1 or more"),
+    "dot_dtype": (dot(LEFT.astype(np.int64)), "of int64"),
+    "dot_list": (dot(b=[1]), "got list"),
+    "dot_left_residue": (dot(LEFT * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "dot_right_residue": (dot(b=RIGHT * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "round_no_primes": (round_off((), NUMBERS[:, :0]), "primes of a modulus refused; expected 1 to 8 different ones"),
+    "round_nine_primes": (round_off(tuple(range(9)), np.ones((5, 9), np.uint64)), "primes of a modulus refused"),
+    "round_prime_twice": (round_off((12289, 12289)), "primes of a modulus refused"),
+    "round_no_prime": (round_off((12289, 40963)), "a prime of a modulus refused"),
+    "round_negative_prime": (round_off((12289, -3)), "a prime of a modulus refused"),
+    "round_large_prime": (round_off((12289, 1125899906842679)), r"expected a prime below 2\^50"),
+    "round_no_bits": (round_off(bits=0), "bits of a fraction refused; expected 1 to 128; got 0"),
+    "round_many_bits": (round_off(bits=129), "bits of a fraction refused"),
+    "round_dtype": (round_off(residues=NUMBERS.astype(np.int64)), "of int64"),
+    "round_swapped_bytes": (round_off(residues=NUMBERS.astype(">u8")), "of >u8"),
+    "round_list": (round_off(residues=[[1, 1]]), r"shape \(count, 2\); got list"),
+    "round_number": (round_off(residues=np.uint64(1)), r"shape \(count, 2\); got uint64"),
+    "round_flat": (round_off(residues=NUMBERS[0]), r"shape \(count, 2\)"),
+    "round_columns": (round_off(residues=np.ones((5, 3), np.uint64)), r"shape \(count, 2\)"),
+    "round_residue": (round_off(residues=NUMBERS * np.uint64(12289)), "residues of numbers are no residues"),
     "mask_public_key": (mask(public_key=bytes(16)), "public key refused; expected 32 bytes; got 16"),
     "mask_error_key": (mask(error_key=bytes(16)), "error key refused"),
     "mask_secret_batch": (mask(secret=elements(2, 1)), "one secret"),

@@ -6,8 +6,10 @@ that the engine also takes blocks of values, written bytes and accumulators in a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+import gmpy2
 import numpy as np
 import numpy.typing as npt
 
@@ -23,7 +25,14 @@ from hekat.engine.ring.interface import (
     SmallArray,
     StartArray,
 )
-from hekat.engine.ring.parameters import DEGREES, MaskFormat, Ring
+from hekat.engine.ring.parameters import (
+    DEGREES,
+    MAX_FRACTION_BITS,
+    MAX_MODULUS_PRIMES,
+    MAX_PRIME_BITS,
+    MaskFormat,
+    Ring,
+)
 from hekat.errors import InputError
 
 CHACHA20_BLOCK_BYTES = 64
@@ -180,6 +189,51 @@ def check_add_zeros(ring: Ring, elements: RingArray, windows: RingArray, small: 
     expected = (shape[0], 2, ring.degree)
     if not isinstance(small, np.ndarray) or small.dtype != np.int8 or small.shape != expected:
         raise InputError("wrong size or type of small numbers", expected=f"int8, shape {expected}", got=describe(small))
+
+
+def check_dot(ring: Ring, a: RingArray, b: RingArray) -> Shape:
+    """The shape (R, I, J) of `ring_dot`. Raises InputError unless its arguments are two matrices that fit."""
+    left, right = check_elements(ring, a), check_elements(ring, b)
+    if len(left) != 2 or len(right) != 2 or left[1] != right[0] or not right[0]:
+        raise InputError(
+            "matrices of ring elements do not fit",
+            expected="shapes (R, I) and (I, J) before primes and coefficients, I 1 or more",
+            got=f"{left} and {right}",
+        )
+    return left[0], left[1], right[1]
+
+
+def check_round(primes: tuple[int, ...], residues: RingArray, bits: int) -> None:
+    """Raise InputError unless the arguments of `ring_round` are a modulus, residues mod its primes, and bits."""
+    _check_primes(primes)
+    _check_fraction_bits(bits)
+    is_array = isinstance(residues, np.ndarray) and residues.dtype == np.uint64
+    if not is_array or residues.ndim != 2 or residues.shape[1] != len(primes):
+        raise InputError(
+            "residues of numbers have the wrong layout",
+            expected=f"an array of uint64, shape (count, {len(primes)})",
+            got=describe(residues),
+        )
+    if not (residues.max(axis=0, initial=0) < np.array(primes, np.uint64)).all():
+        raise InputError("residues of numbers are no residues", expected="each below its prime", got="a larger one")
+
+
+@lru_cache
+def _check_primes(primes: tuple[int, ...]) -> None:
+    if not 1 <= len(primes) <= MAX_MODULUS_PRIMES or len(set(primes)) != len(primes):
+        raise InputError(
+            "primes of a modulus refused",
+            expected=f"1 to {MAX_MODULUS_PRIMES} different ones",
+            got=f"{len(primes)}",
+        )
+    for p in primes:
+        if not 0 < p.bit_length() <= MAX_PRIME_BITS or not gmpy2.is_prime(p):
+            raise InputError("a prime of a modulus refused", expected=f"a prime below 2^{MAX_PRIME_BITS}", got=str(p))
+
+
+def _check_fraction_bits(bits: int) -> None:
+    if not 1 <= bits <= MAX_FRACTION_BITS:
+        raise InputError("bits of a fraction refused", expected=f"1 to {MAX_FRACTION_BITS}", got=str(bits))
 
 
 def check_mask_values(

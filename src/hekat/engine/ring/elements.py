@@ -10,16 +10,19 @@ from hekat.engine.checks import Shape
 from hekat.engine.ring.checks import (
     check_add_zeros,
     check_bin_sums,
+    check_dot,
     check_elements,
     check_first_products,
     check_operands,
+    check_round,
 )
+from hekat.engine.ring.fractions import floor_fractions
 from hekat.engine.ring.interface import DigitArray, RingArray, SmallArray, StartArray
 from hekat.engine.ring.parameters import Ring
 
 
 class RingElements:
-    """`ring_ntt` to `ring_add_zeros` of an engine that supplies the work: what raises NotImplementedError."""
+    """`ring_ntt` to `ring_round` of an engine that supplies the work: what raises NotImplementedError."""
 
     def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
         """Values at the odd powers of psi, in bit-reversed order."""
@@ -138,6 +141,31 @@ class RingElements:
         first[..., : windows.shape[-1]] = windows
         sums = self.ring_add(ring, first, zeros[:, 1:])[..., : windows.shape[-1]]
         return self.ring_add(ring, zeros[:, 0], residues[:, 1]), np.ascontiguousarray(sums)
+
+    def ring_dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """The matrix product of elements, slot by slot."""
+        row_count, _, column_count = check_dot(ring, a, b)
+        if not row_count * column_count:
+            return np.empty((row_count, column_count, *ring.element_shape), np.uint64)
+        return self._dot(ring, np.ascontiguousarray(a), np.ascontiguousarray(b))
+
+    def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """`ring_dot` of checked, contiguous arrays that leave nothing out, by the single operations."""
+        sums = self.ring_mul(ring, a[:, 0, np.newaxis], b[0])
+        for i in range(1, len(b)):
+            sums = self.ring_add(ring, sums, self.ring_mul(ring, a[:, i, np.newaxis], b[i]))
+        return sums
+
+    def ring_round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:
+        """Numbers known by their residues, as fractions of their modulus."""
+        check_round(primes, residues, bits)
+        if not len(residues):
+            return np.empty((0, 2), np.uint64)
+        return self._round(primes, np.ascontiguousarray(residues), bits)
+
+    def _round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:
+        """`ring_round` of checked, contiguous residues of one number or more, with NumPy."""
+        return floor_fractions(primes, residues, bits)
 
     def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
         """The operation `name` on every one of the elements (count, primes, N), count at least 1."""

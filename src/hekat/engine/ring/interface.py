@@ -144,6 +144,28 @@ class RingEngine(Protocol):
         """
         ...
 
+    def ring_dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """The matrix product of elements, slot by slot: out[r, j] = sum over i of a[r, i] * b[i, j].
+
+        `a` (R, I, primes, N) and `b` (I, J, primes, N) are in transformed form, as is the result (R, J, primes, N); I
+        is 1 or more. Sums may be reduced at any place, since residues are canonical at the end: a product of residues
+        is below 2^100, so sums of up to 2^28 products fit 128 bits, and sums of up to 2^11 upper or lower halves of 52
+        bits a word of 64. Raises InputError for other shapes, dtypes or residues.
+        """
+        ...
+
+    def ring_round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:
+        """floor(u 2^bits / q) for every number u of [0, q), exactly: two limbs, lower first, uint64 (count, 2).
+
+        `primes` are 1 to 8 different primes below 2^50, of one ring or of several; q is their product. `residues`
+        (count, primes) has u mod each of them; `bits` is from 1 to 128. With p_i the primes, r_i the residues of u and
+        w_i = (q / p_i)^-1 mod p_i, u / q is sum r_i w_i / p_i mod 1. For any f with 2^f >= 2^bits q sum p_i the result
+        is therefore floor(2^(bits - f) (sum r_i ceil(2^f w_i / p_i) mod 2^f)): rounding up adds less than 1 / q to u /
+        q 2^bits, whose distance to the next integer is at least that. Raises InputError for other primes, shapes,
+        dtypes, residues or bits.
+        """
+        ...
+
     def mask_values(
         self,
         form: MaskFormat,

@@ -13,6 +13,9 @@ from hekat.errors import InputError
 DEGREES = (1024, 2048, 4096, 8192)
 MAX_PRIME_BITS = 50
 MAX_PRIME_COUNT = 2
+# Of a modulus that is made of several rings.
+MAX_MODULUS_PRIMES = 8
+MAX_FRACTION_BITS = 128
 MAX_SLOTS = 8
 MAX_SLOT_BITS = 44
 MAX_DELTA_BITS = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice, pairwise
+from math import prod
 
 import numpy as np
 
@@ -151,6 +152,16 @@ class ReferenceRing(RingElements):
         residues: RingArray = (sums % np.array(ring.primes, object)[:, np.newaxis]).astype(np.uint64)
         return residues
 
+    def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        primes = np.array(ring.primes, object)[:, np.newaxis]
+        rows = [sum(x * y for x, y in zip(row, b, strict=True)) % primes for row in a.astype(object)]
+        return np.array(rows, np.uint64)
+
+    def _round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:
+        q, limit = prod(primes), WORD_LIMIT
+        fractions = [(u << bits) // q for u in _integers(primes, residues.T)]
+        return np.array([divmod(x, limit)[::-1] for x in fractions], np.uint64)
+
     # --- blocks of values ------------------------------------------------------------------------------
 
     def mask_values(
@@ -173,7 +184,7 @@ class ReferenceRing(RingElements):
         for chunk in chunks_of(form, values.size):
             slots = [1, *values[chunk.first_value : chunk.first_value + chunk.value_count].tolist()]
             messages = join_slots(form, slots, chunk.used)
-            masks = _integers(ring, a_s[chunk.number])[: chunk.used]
+            masks = _integers(ring.primes, a_s[chunk.number])[: chunk.used]
             errors = e[chunk.number][: chunk.used]
             masked = [
                 (mask + error + form.delta * m) % ring.modulus
@@ -223,7 +234,7 @@ class ReferenceRing(RingElements):
         for chunk in chunks_of(form, value_count):
             planes, data = read_fields(data, chunk.used, form.sum_field_bits)
             sums = [x << form.sum_dropped_bits for x in join_fields(planes, form.sum_field_bits)]
-            masks = _integers(ring, a_s[chunk.number])[: chunk.used]
+            masks = _integers(ring.primes, a_s[chunk.number])[: chunk.used]
             phases = [_centred(x - mask, ring.modulus) for x, mask in zip(sums, masks, strict=True)]
             slots = split_slots(form, [(2 * phase + delta) // (2 * delta) for phase in phases])
             counts.append(slots[0])
@@ -256,11 +267,11 @@ def _nonce(stream: int, chunk: int) -> bytes:
     return stream.to_bytes(4, "little") + chunk.to_bytes(8, "little")
 
 
-def _integers(ring: Ring, element: RingArray) -> list[int]:
-    """Coefficients mod q of one element, from its residues mod the primes (Chinese remainders)."""
-    q = ring.modulus
-    weights = [q // p * pow(q // p, -1, p) for p in ring.primes]
-    return [sum(w * r for w, r in zip(weights, residues, strict=True)) % q for residues in element.T.tolist()]
+def _integers(primes: tuple[int, ...], rows: RingArray) -> list[int]:
+    """Integers in [0, q), from their residues mod the primes, one row a prime (Chinese remainders)."""
+    q = prod(primes)
+    weights = [q // p * pow(q // p, -1, p) for p in primes]
+    return [sum(w * r for w, r in zip(weights, residues, strict=True)) % q for residues in rows.T.tolist()]
 
 
 def _centred(x: int, q: int) -> int:

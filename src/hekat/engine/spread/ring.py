@@ -39,8 +39,9 @@ class SpreadRing(RingElements):
 
     Streams, masking and opening are divided into runs of whole chunks, one run for each member: chunk numbers are
     explicit and only a block's last chunk is partly filled, so each run equals the result of one engine. Transforms and
-    element-wise operations are divided along the elements, sums by bin along the windows. The first member makes key
-    streams and adds and writes sums, because moving the operands would cost as much as the work.
+    element-wise operations are divided along the elements, sums by bin along the windows, matrix products along the
+    rows. The first member makes key streams, rounds, and adds and writes sums, because moving the operands would cost
+    as much as the work.
     """
 
     _pool: EnginePool
@@ -130,6 +131,15 @@ class SpreadRing(RingElements):
             return lambda engine: engine.ring_first_products(ring, a[start:stop], b, window)
 
         return np.concatenate(self._in_runs(multiply, len(a), "ring_first_products"))
+
+    def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        def multiply(start: int, stop: int) -> Callable[[Engine], RingArray]:
+            return lambda engine: engine.ring_dot(ring, a[start:stop], b)
+
+        return np.concatenate(self._in_runs(multiply, len(a), "ring_dot"))
+
+    def _round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:
+        return self._pool.engines[0].ring_round(primes, residues, bits)
 
     # --- blocks of values ------------------------------------------------------------------------------
 
