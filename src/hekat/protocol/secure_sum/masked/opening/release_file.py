@@ -1,4 +1,4 @@
-"""The file of a release record: its lines, read and written as a whole, under a lock.
+"""The file of a release record: its lines, read and written as a whole.
 
 `hekat releases 2`: an entry a line, then a checksum. Keys and digests are in hex.
 
@@ -17,15 +17,10 @@ NAME is what the job calls a party. PARTY is the same in every job: its key, or 
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hekat.digest_text import is_digest
-from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 from hekat.state.checksum_line import with_checksum
 
@@ -118,17 +113,3 @@ def _add(releases: Releases, kind: str, key: str, entry: Entry) -> None:
 
 def _with_checksum(lines: list[str]) -> bytes:
     return with_checksum("".join(f"{line}\n" for line in lines).encode())
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Holds `<name>.lock` beside the file, against other processes and other threads."""
-    lock_path = path.with_name(path.name + ".lock")
-    with disk_errors_as_state_errors(f"{lock_path} cannot be locked"):
-        handle = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        with disk_errors_as_state_errors(f"{lock_path} cannot be locked"):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

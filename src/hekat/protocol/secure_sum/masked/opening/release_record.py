@@ -30,8 +30,8 @@ from hekat.protocol.secure_sum.masked.opening.release_file import (
     Releases,
     decode_releases,
     encode_releases,
-    locked,
 )
+from hekat.state.file_lock import locked
 from hekat.toml_text import toml_key
 
 OTHER_SUMS_ACCEPTED = "other sums of these rows may tell a party's update"
