@@ -57,14 +57,14 @@ class BinaryHead:
         return float(np.mean(np.logaddexp(0.0, logits) - labels * logits))
 
     def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]:
-        slope = (_sigmoid(outputs[:, 0]) - labels) / outputs.shape[0]
+        slope = (sigmoid(outputs[:, 0]) - labels) / outputs.shape[0]
         return self.loss(outputs, labels), slope[:, np.newaxis]
 
     def predict(self, outputs: FloatArray) -> Labels:
         return (outputs[:, 0] > 0).astype(np.int64)
 
     def predict_proba(self, outputs: FloatArray) -> FloatArray:
-        return np.column_stack([_sigmoid(-outputs[:, 0]), _sigmoid(outputs[:, 0])])
+        return np.column_stack([sigmoid(-outputs[:, 0]), sigmoid(outputs[:, 0])])
 
 
 class SoftmaxHead:
@@ -120,7 +120,8 @@ def make_class_head(class_count: int) -> ClassHead:
     return BinaryHead() if class_count == 2 else SoftmaxHead(class_count)
 
 
-def _sigmoid(logits: FloatArray) -> FloatArray:
+def sigmoid(logits: FloatArray) -> FloatArray:
+    """1 / (1 + e^-z) of each logit z."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -logits)), dtype=np.float64)
 
 

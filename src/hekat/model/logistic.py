@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hekat.model.dense_layers import Layer
 from hekat.model.head import make_class_head
-from hekat.model.network import DenseModel, Layer
+from hekat.model.network import DenseModel
 
 
 class LogisticRegression(DenseModel):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import itertools
-import math
-
-import numpy as np
 
 from hekat.errors import InputError
+from hekat.model.dense_layers import Activation, name_layers
 from hekat.model.head import SquaredErrorHead, make_class_head
-from hekat.model.network import Activation, DenseModel, Layer
+from hekat.model.network import DenseModel
 from hekat.model.parameters import Parameters
 
 _ACTIVATIONS = ("relu", "tanh")
@@ -34,11 +31,7 @@ class Mlp(DenseModel):
         _check_hidden(hidden)
         _check_activation(activation)
         head = SquaredErrorHead() if class_count is None else make_class_head(class_count)
-        sizes = itertools.pairwise((feature_count, *hidden, head.output_count))
-        layers = [
-            Layer(f"layer_{number}.weight", f"layer_{number}.bias", inputs, outputs)
-            for number, (inputs, outputs) in enumerate(sizes, start=1)
-        ]
+        layers = name_layers((feature_count, *hidden, head.output_count))
         super().__init__("mlp", layers, head, l2=l2, activation=activation)
 
     def init(self, seed: int) -> Parameters:
@@ -46,19 +39,7 @@ class Mlp(DenseModel):
 
         Source: He et al. 2015, Eq. 10; Glorot and Bengio 2010, Eq. 16.
         """
-        rng = np.random.default_rng(seed)
-        params: Parameters = {}
-        for layer in self._layers:
-            is_last = layer is self._layers[-1]
-            spread = (
-                2.0 / layer.inputs
-                if self._activation == "relu" and not is_last
-                else 2.0 / (layer.inputs + layer.outputs)
-            )
-            limit = math.sqrt(3.0 * spread)
-            params[layer.weight] = rng.uniform(-limit, limit, size=(layer.inputs, layer.outputs))
-            params[layer.bias] = np.zeros(layer.outputs)
-        return params
+        return self._dense.draw(seed)
 
 
 def _check_hidden(hidden: tuple[int, ...]) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from hekat.errors import InputError
+from hekat.model.dense_layers import Activation
 from hekat.model.linear import LinearRegression
 from hekat.model.logistic import LogisticRegression
 from hekat.model.mlp import Mlp
-from hekat.model.network import Activation
 from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes
 
 MODEL_NAMES = ("logistic", "linear", "mlp")

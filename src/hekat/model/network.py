@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from hekat.model.check_rows import check_features
+from hekat.model.dense_layers import Activation, DenseLayers, Layer
 from hekat.model.head import ClassHead, SquaredErrorHead
 from hekat.model.headed_model import HeadedModel
 from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes, check_same_shapes
-
-Activation = Literal["relu", "tanh"]
-
-
-@dataclass(frozen=True)
-class Layer:
-    """Parameter names and sizes of x -> x @ weight + bias; weight has shape (inputs, outputs)."""
-
-    weight: str
-    bias: str
-    inputs: int
-    outputs: int
 
 
 class DenseModel(HeadedModel):
@@ -49,17 +36,13 @@ class DenseModel(HeadedModel):
         self.l2 = l2
         self.feature_count = layers[0].inputs
         self._layers = tuple(layers)
+        self._dense = DenseLayers(self._layers, activation)
         self._head = head
-        self._activation = activation
 
     @property
     def parameter_shapes(self) -> Shapes:
         """Name and shape of every parameter, in the order of the layers."""
-        shapes: Shapes = {}
-        for layer in self._layers:
-            shapes[layer.weight] = (layer.inputs, layer.outputs)
-            shapes[layer.bias] = (layer.outputs,)
-        return shapes
+        return self._dense.shapes
 
     def init(self, seed: int) -> Parameters:
         """Zeros: these losses have one valley, so every start is as good (the MLP draws its own)."""
@@ -70,46 +53,24 @@ class DenseModel(HeadedModel):
         self._check_inputs(params, X)
         self._check_labels(X, y)
         with np.errstate(over="ignore", invalid="ignore"):
-            inputs = self._forward(params, X)
-            loss, slope = self._head.loss_and_slope(inputs.pop(), y)
-            gradient: Parameters = {}
-            for number in range(len(self._layers) - 1, -1, -1):
-                layer = self._layers[number]
-                gradient[layer.bias] = slope.sum(axis=0)
-                gradient[layer.weight] = inputs[number].T @ slope
-                if self.l2:
+            values = self._dense.forward(params, X)
+            loss, slope = self._head.loss_and_slope(values[-1], y)
+            gradient, _ = self._dense.backward(params, values, slope)
+            if self.l2:
+                for layer in self._layers:
                     gradient[layer.weight] += self.l2 * params[layer.weight]
-                if number:
-                    slope = (slope @ params[layer.weight].T) * self._activation_slope(inputs[number])
-            return loss + self._penalty(params), {name: gradient[name] for name in self.parameter_shapes}
+            return loss + self._penalty(params), gradient
 
     def outputs(self, params: Parameters, X: Features) -> FloatArray:
         """Logits or numbers before the head, shape (rows, output_count)."""
         self._check_inputs(params, X)
-        return self._forward(params, X)[-1]
+        return self._dense.forward(params, X)[-1]
 
     def rescale_outputs(self, params: Parameters, mean: float, spread: float) -> Parameters:
         """Parameters by which the outputs are `spread` times the outputs by `params`, and `mean` more."""
         last = self._layers[-1]
         moved = {last.weight: spread * params[last.weight], last.bias: spread * params[last.bias] + mean}
         return {name: moved.get(name, values) for name, values in params.items()}
-
-    def _forward(self, params: Parameters, X: Features) -> list[Features]:
-        """The input of each layer, then the outputs."""
-        values = [X]
-        for number, layer in enumerate(self._layers):
-            output = values[-1] @ params[layer.weight] + params[layer.bias]
-            values.append(output if number == len(self._layers) - 1 else self._activate(output))
-        return values
-
-    def _activate(self, values: FloatArray) -> FloatArray:
-        return np.maximum(values, 0.0) if self._activation == "relu" else np.tanh(values)
-
-    def _activation_slope(self, activated: FloatArray) -> FloatArray:
-        """The activation's derivative, told from its result; 0 for relu at 0."""
-        if self._activation == "relu":
-            return (activated > 0).astype(np.float64)
-        return 1.0 - activated**2
 
     def _penalty(self, params: Parameters) -> float:
         if self.l2 == 0.0:

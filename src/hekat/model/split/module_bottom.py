@@ -1,0 +1,152 @@
+"""A PyTorch module as a bottom: frozen as it is, or trained from gradients that come from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hekat.errors import InputError
+from hekat.model.check_rows import check_features
+from hekat.model.module_tensors import ModuleTensors, to_float64
+from hekat.model.parameters import FloatArray, Parameters, check_same_shapes
+from hekat.model.split.bottom import BottomMaker, BottomTask, refuse_training
+from hekat.model.split.trained_tensors import OPTIMISER, TrainedTensors
+from hekat.model.torch_library import import_torch, seeded
+
+EVALUATION_ROWS = 1024
+_PROBE_ROWS = 64
+
+
+class ModuleBottom:
+    """Rows go through the module in its own precision; one that does not train stays in eval() mode throughout."""
+
+    kind = "module"
+
+    def __init__(self, make_module: Callable[[], Any], task: BottomTask) -> None:
+        torch = import_torch()
+        self.width, self.trains = task.width, task.trains
+        self._columns, self._draws = task.column_count, task.seed % 2**62
+        with seeded(self._draws):
+            self._module = make_module()
+        if not isinstance(self._module, torch.nn.Module):
+            raise InputError(
+                "the function of a bottom returns no module",
+                expected="a torch.nn.Module",
+                got=type(self._module).__name__,
+                cure="return the module itself",
+            )
+        self._check_eval_is_steady(task.features[:_PROBE_ROWS])
+        self._tensors = ModuleTensors.of(self._module, "bottom") if self.trains else None
+        self._moving = None if self._tensors is None else TrainedTensors(self._moved(), task.learning_rate)
+        self._outputs: Any = None
+
+    def forward(self, X: FloatArray) -> FloatArray:
+        if not self.trains:
+            return self.evaluate(X)
+        torch = import_torch()
+        check_features(X, self._columns)
+        self._module.train()
+        self._module.zero_grad(set_to_none=True)
+        # Dropout draws from a seed of the party's own, a new one each time.
+        self._draws += 1
+        with seeded(self._draws), torch.enable_grad():
+            self._outputs = self._run(X)
+        return to_float64(self._outputs)
+
+    def backward(self, slopes: FloatArray) -> Parameters:
+        torch = import_torch()
+        if self._tensors is None:
+            raise refuse_training("a module that is frozen")
+        self._outputs.backward(torch.from_numpy(slopes.copy()).to(self._outputs.dtype))
+        shared = self._tensors.shared
+        return {
+            key: np.zeros(self._tensors.shapes[key]) if shared[key].grad is None else to_float64(shared[key].grad)
+            for key in self._tensors.trained
+        }
+
+    def step(self, gradient: Parameters) -> None:
+        if self._tensors is None or self._moving is None:
+            raise refuse_training("a module that is frozen")
+        self._moving.step(gradient)
+        self._tensors.write(self._tensors.read() | self._moving.tensors)
+
+    def evaluate(self, X: FloatArray) -> FloatArray:
+        torch = import_torch()
+        check_features(X, self._columns)
+        self._module.eval()
+        found = [np.zeros((0, self.width))]
+        with torch.no_grad():
+            for start in range(0, len(X), EVALUATION_ROWS):
+                found.append(to_float64(self._run(X[start : start + EVALUATION_ROWS])))
+        return np.concatenate(found)
+
+    def arrays(self) -> Parameters:
+        if self._tensors is None:
+            return {
+                key: to_float64(tensor)
+                for key, tensor in self._module.state_dict().items()
+                if tensor.is_floating_point()
+            }
+        return self._tensors.read()
+
+    def state_arrays(self) -> Parameters:
+        if self._moving is None:
+            return self.arrays()
+        moving = self._moving.state_arrays()
+        return self.arrays() | {name: values for name, values in moving.items() if name.startswith(OPTIMISER)}
+
+    def begin_from(self, arrays: Mapping[str, FloatArray]) -> None:
+        torch = import_torch()
+        tensors = {name: values for name, values in arrays.items() if not name.startswith(OPTIMISER)}
+        check_same_shapes("tensors of the module", tensors, {key: one.shape for key, one in self.arrays().items()})
+        with torch.no_grad():
+            held = self._module.state_dict(keep_vars=True)
+            for key, values in tensors.items():
+                held[key].copy_(torch.from_numpy(values.copy()))
+        if self._moving is not None:
+            state = {name: values for name, values in arrays.items() if name.startswith(OPTIMISER)}
+            self._moving.begin_from(self._moved() | state)
+
+    def _moved(self) -> Parameters:
+        assert self._tensors is not None
+        tensors = self._tensors.read()
+        return {key: tensors[key] for key in self._tensors.trained}
+
+    def _run(self, X: FloatArray) -> Any:
+        torch = import_torch()
+        first = next(self._module.parameters(), torch.zeros(1))
+        try:
+            outputs = self._module(torch.from_numpy(np.ascontiguousarray(X)).to(first.dtype))
+        except (Exception, SystemExit) as error:
+            raise InputError(
+                "the module of a bottom raised",
+                expected=f"a module that takes rows of {self._columns} columns",
+                got=type(error).__name__,
+                cure="run the module by itself on such rows and correct it",
+            ) from error
+        is_tensor = isinstance(outputs, torch.Tensor) and outputs.is_floating_point()
+        if not is_tensor or tuple(outputs.shape) != (len(X), self.width):
+            raise InputError(
+                "a bottom returns features of another form",
+                expected=f"real numbers of shape (rows, {self.width})",
+                got=f"shape {tuple(outputs.shape)}" if is_tensor else type(outputs).__name__,
+                cure="correct the module's last layer, or the job's network.host_width or guest_width",
+            )
+        return outputs
+
+    def _check_eval_is_steady(self, rows: FloatArray) -> None:
+        """Raise InputError unless the module in eval() mode maps the same rows to the same features twice."""
+        if not np.array_equal(self.evaluate(rows), self.evaluate(rows)):
+            raise InputError(
+                "the module of a bottom gives other features for the same rows each time",
+                expected="in eval() mode, the same features whenever it is called",
+                got="others",
+                cure="let eval() switch off what draws or counts, as torch.nn.Dropout and BatchNorm do",
+            )
+
+
+def module_bottom(make_module: Callable[[], Any]) -> BottomMaker:
+    """The maker of bottoms from a function that returns a torch.nn.Module from (rows, columns) to (rows, width)."""
+    return lambda task: ModuleBottom(make_module, task)

@@ -1,0 +1,1 @@
+"""What roles compute private products with: lattices, or plain integers for a comparison."""

@@ -1,0 +1,1 @@
+"""The guest's side of a training: labels, its own networks, and its addends of the shared layer."""

@@ -1,0 +1,1 @@
+"""Joint prediction with the parts of a split network."""

@@ -1,0 +1,154 @@
+"""Everything public about one training of a split network, checked as a whole when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Final, Literal, get_args
+
+from hekat.errors import JobError
+from hekat.protocol.vertical_linear.training_settings import refuse_setting
+from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+
+Task = Literal["binary", "multiclass", "regression"]
+Protection = Literal["lattice", "none"]
+HostBottom = Literal["frozen", "source", "trained"]
+TASKS: tuple[str, ...] = get_args(Task)
+PROTECTIONS: tuple[str, ...] = get_args(Protection)
+HOST_BOTTOMS: tuple[str, ...] = get_args(HostBottom)
+FORMS = ("shared",)
+ROTATION_ACCEPTED: Final = "the guest may learn my columns but for a rotation"
+LABELS_ACCEPTED: Final = "the host may learn labels"
+LEAST_EPSILON, MOST_EPSILON = 0.01, 20.0
+
+
+@dataclass(frozen=True)
+class VerticalNetworkSettings:
+    """One training of a split network: who holds labels (`guest`), who holds other columns (`hosts`), what protects it.
+
+    `classes` None means a regression. `host_bottom` says what a host puts before the interactive layer: a fixed map of
+    its columns ("frozen"), the columns themselves ("source"), or a network that trains ("trained"), to which gradients
+    open. Protection `none` sends everything in the clear, for a comparison on public data; its numbers are
+    `lattice`'s to within a unit for each truncation.
+
+    `label_privacy` is the epsilon of randomised response: each label is replaced once with known odds. Without it
+    `trained` needs `labels_accepted`, the words LABELS_ACCEPTED. `rotation_accepted` are the words ROTATION_ACCEPTED:
+    outputs of the interactive layer open to the guest, and over the steps they tell it as much of each host.
+
+    Raises JobError with the cure.
+    """
+
+    guest: str
+    hosts: tuple[str, ...]
+    task: Task = "binary"
+    classes: tuple[str, ...] | None = None
+    form: str = "shared"
+    protection: Protection = "lattice"
+    host_bottom: HostBottom = "frozen"
+    network: NetworkShape = field(default_factory=NetworkShape)
+    training: NetworkTraining = field(default_factory=NetworkTraining)
+    label_privacy: float | None = None
+    rotation_accepted: str | None = None
+    labels_accepted: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hosts", tuple(self.hosts))
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))
+        for name, value, known in (
+            ("model.task", self.task, TASKS),
+            ("protection.form", self.form, FORMS),
+            ("protection.host_bottom", self.host_bottom, HOST_BOTTOMS),
+        ):
+            _check_choice(name, value, known)
+        if str(self.protection) == "paillier":
+            raise JobError(
+                "protection.kind cannot be used for a split network",
+                expected=" or ".join(map(repr, PROTECTIONS)),
+                got="'paillier'",
+                cure="use 'lattice': its products take a thirtieth of the time",
+            )
+        _check_choice("protection.kind", self.protection, PROTECTIONS)
+        _check_parties(self)
+        _check_classes(self)
+        _check_label_privacy(self)
+        _check_waivers(self)
+        self.training.rate_units(self.training.batch_rows)
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The guest, then the hosts."""
+        return (self.guest, *self.hosts)
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """All roles; each of them holds rows."""
+        return self.parties
+
+    @property
+    def output_count(self) -> int:
+        """K, the outputs of the top: one, or one for each class of three or more."""
+        return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+
+def _check_parties(settings: VerticalNetworkSettings) -> None:
+    everyone = settings.parties
+    if not settings.hosts:
+        refuse_setting("hosts", "one host or more, each with columns of its own", "none")
+    repeated = sorted({name for name in everyone if everyone.count(name) > 1})
+    if repeated:
+        refuse_setting("guest and hosts", "a different name for each", ", ".join(repeated))
+    strangers = sorted(settings.network.host_widths.keys() - set(settings.hosts))
+    if strangers:
+        refuse_setting("network.host_widths", f"names among {', '.join(settings.hosts)}", ", ".join(strangers))
+
+
+def _check_classes(settings: VerticalNetworkSettings) -> None:
+    classes, task = settings.classes, settings.task
+    if task == "regression" and classes is not None:
+        refuse_setting("classes", "none for a regression", f"{len(classes)} classes")
+    if task == "binary" and len(classes or ()) != 2:
+        refuse_setting("classes", "2 classes for the task 'binary'", f"{len(classes or ())}")
+    if task == "multiclass" and len(classes or ()) < 3:
+        refuse_setting("classes", "3 classes or more for the task 'multiclass'", f"{len(classes or ())}")
+    if classes is not None and len(set(classes)) != len(classes):
+        refuse_setting("classes", "each class once", "one that repeats")
+
+
+def _check_label_privacy(settings: VerticalNetworkSettings) -> None:
+    epsilon = settings.label_privacy
+    if epsilon is None:
+        return
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        refuse_setting("label_privacy.epsilon", f"a number of {LEAST_EPSILON} to {MOST_EPSILON:g}", epsilon)
+    if settings.task == "regression":
+        refuse_setting("label_privacy.epsilon", "none for a regression: only classes can be replaced", epsilon)
+
+
+def _check_waivers(settings: VerticalNetworkSettings) -> None:
+    for key, words, known in (
+        ("leaks.rotation_accepted", settings.rotation_accepted, ROTATION_ACCEPTED),
+        ("leaks.labels_accepted", settings.labels_accepted, LABELS_ACCEPTED),
+    ):
+        if words not in (None, known):
+            refuse_setting(key, f"the words {known!r}, or no such line", "other words")
+    if settings.rotation_accepted is None:
+        raise JobError(
+            "a split network tells the guest each host's features, but for a rotation",
+            expected=f"leaks.rotation_accepted = {ROTATION_ACCEPTED!r} in the job, and at each host's site",
+            got="no such line",
+            cure="write the line where hosts agree, or train protocol = 'vertical_linear', which opens no outputs",
+        )
+    if settings.host_bottom == "trained" and settings.label_privacy is None and settings.labels_accepted is None:
+        raise JobError(
+            "a host whose bottom trains reads the labels off its gradients",
+            expected=f"label_privacy.epsilon, or leaks.labels_accepted = {LABELS_ACCEPTED!r}",
+            got="neither",
+            cure="set label_privacy.epsilon, or protection.host_bottom = 'frozen', which opens nothing to hosts",
+        )
+
+
+def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        refuse_setting(name, " or ".join(repr(one) for one in known), repr(value))
