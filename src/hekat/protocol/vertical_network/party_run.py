@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hekat.ledger import RecordedChannel
 from hekat.model.split import BottomMaker
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical_network.label_privacy import LabelFlips
 from hekat.protocol.vertical_network.model_part import NetworkPart
 
 
@@ -18,8 +19,8 @@ from hekat.protocol.vertical_network.model_part import NetworkPart
 class NetworkState:
     """What one party carries from epoch to epoch, and resumes from: its own part alone.
 
-    `arrays` are what its part of the model has, the optimisers' state, and the guest's replaced labels where there is
-    label privacy. The guest alone has losses; hosts have none. `model_id` names the model in all parties' states.
+    `arrays` are what its part of the model has, and the optimisers' state. The guest alone has losses; hosts have none.
+    `model_id` names the model in all parties' states.
     """
 
     arrays: Mapping[str, npt.NDArray[Any]] = field(repr=False)
@@ -54,9 +55,9 @@ class NetworkRun:
     run. `start_from` is the party's part of an earlier model, which training goes on with (warm start).
 
     `make_bottom` makes the party's own map of its columns; without it Hekat's own is used: a dense network where the
-    bottom trains, random features at a host whose bottom is frozen. `kept_responses` are the replaced labels of an
-    earlier run on the same rows (int64, in the order of the common rows), and `keep_responses` is called with this
-    run's before any of them is used, where there is label privacy: all runs on the same rows must use the same.
+    bottom trains, random features at a host whose bottom is frozen. `label_flips` are the guest's own, which the site
+    keeps, and `label_name` is what it calls the labels (their column): needed where there is label privacy.
+    `seed` is the secret that the party's weights are drawn from; None: the operating system's randomness.
     """
 
     stopwatch: Stopwatch
@@ -65,8 +66,9 @@ class NetworkRun:
     resume_from: NetworkState | None = None
     start_from: NetworkPart | None = None
     make_bottom: BottomMaker | None = None
-    kept_responses: npt.NDArray[Any] | None = field(default=None, repr=False)
-    keep_responses: Callable[[npt.NDArray[Any]], None] = lambda responses: None
+    label_flips: LabelFlips | None = None
+    label_name: str = "label"
+    seed: int | None = field(default=None, repr=False)
     warn: Callable[[str], None] = lambda text: None
     """Called with a line for the user: numbers that were cut to their range."""
     count_predictions: Callable[[int], None] = lambda row_count: None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Final, Literal, get_args
 
-from hekat.errors import JobError
+from hekat.errors import InputError, JobError
 from hekat.protocol.vertical_linear.training_settings import refuse_setting
+from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 
 Task = Literal["binary", "multiclass", "regression"]
@@ -20,7 +20,6 @@ HOST_BOTTOMS: tuple[str, ...] = get_args(HostBottom)
 FORMS = ("shared",)
 ROTATION_ACCEPTED: Final = "the guest may learn my columns but for a rotation"
 LABELS_ACCEPTED: Final = "the host may learn labels"
-LEAST_EPSILON, MOST_EPSILON = 0.01, 20.0
 
 
 @dataclass(frozen=True)
@@ -120,10 +119,14 @@ def _check_label_privacy(settings: VerticalNetworkSettings) -> None:
     epsilon = settings.label_privacy
     if epsilon is None:
         return
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-        refuse_setting("label_privacy.epsilon", f"a number of {LEAST_EPSILON} to {MOST_EPSILON:g}", epsilon)
-    if settings.task == "regression":
+    if settings.classes is None:
         refuse_setting("label_privacy.epsilon", "none for a regression: only classes can be replaced", epsilon)
+    try:
+        RandomisedResponse(epsilon, len(settings.classes))
+    except InputError as error:
+        raise JobError(
+            "label_privacy.epsilon refused", expected=error.expected, got=error.got, cure=error.cure
+        ) from None
 
 
 def _check_waivers(settings: VerticalNetworkSettings) -> None:
