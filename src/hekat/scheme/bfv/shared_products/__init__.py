@@ -11,7 +11,7 @@ from hekat.scheme.bfv.shared_products.blocks import Blocks, Shape
 from hekat.scheme.bfv.shared_products.cancelling_masks import cancelling_masks
 from hekat.scheme.bfv.shared_products.encoding import Numbers
 from hekat.scheme.bfv.shared_products.encrypted_matrix import EncryptedMatrix, add_to_matrix, encrypt_matrix
-from hekat.scheme.bfv.shared_products.layout import MatrixLayout, lay_out_matrices
+from hekat.scheme.bfv.shared_products.layout import MatrixLayout, first_primes, lay_out_matrices
 from hekat.scheme.bfv.shared_products.opening import open_share
 from hekat.scheme.bfv.shared_products.plain_matrix import PlainMatrix, centre, prepare_matrix
 from hekat.scheme.bfv.shared_products.products import Products, multiply_matrices
@@ -33,6 +33,7 @@ __all__ = [
     "centre",
     "cover_products",
     "encrypt_matrix",
+    "first_primes",
     "lay_out_matrices",
     "mask_products",
     "multiply_masked",
