@@ -12,6 +12,7 @@ from tests.documents.markdown import CODE, ROOT, TEXTS, blocks, table_rows
 
 from hekat.engine.interface import Engine
 from hekat.own_loop import messages as loop_messages
+from hekat.protocol.encrypted_model import messages as encrypted_model_messages
 from hekat.protocol.horizontal import messages
 from hekat.protocol.psi import messages as psi_messages
 from hekat.protocol.secure_sum.agreement import messages as sum_messages
@@ -43,6 +44,7 @@ def _message_types() -> list[type]:
         prediction_messages,
         tree_messages,
         tree_prediction_messages,
+        encrypted_model_messages,
     )
     members = [member for module in modules for member in inspect.getmembers(module)]
     return [value for _, value in members if dataclasses.is_dataclass(value) and isinstance(value, type)]

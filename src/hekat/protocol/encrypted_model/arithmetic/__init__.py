@@ -1,0 +1,1 @@
+"""What roles compute a round with, one file for each protection; all give the same numbers."""

@@ -1,0 +1,1 @@
+"""What hosts and aggregator agree on before the first round."""
