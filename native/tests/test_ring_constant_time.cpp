@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "constant_time_program.hpp"
+#include "ring/dot.hpp"
+#include "ring/fractions.hpp"
 #include "ring/masked_blocks.hpp"
 #include "ring_cases.hpp"
 #include "secrets.hpp"
@@ -94,6 +96,27 @@ std::vector<Result> work_through(const Ring& ring, const MaskedBlocks& blocks, S
         keep("first coefficients with an encryption of zero", first);
         ring.first_products(pool, first.data(), window, transformed.data(), 1, transformed.data(), 1);
         keep("first coefficients of a product", first);
+    }
+
+    ring::dot(ring, pool, z.data(), in.a.data(), transformed.data(), {1, 1, 1});
+    keep("matrix product of one term", z);
+    Limbs terms(9 * z.size());
+    for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = transformed[i % transformed.size()];
+    ring::dot(ring, pool, z.data(), terms.data(), terms.data(), {1, 9, 1});
+    keep("matrix product", z);
+    // The element's rows as residues of numbers.
+    const std::size_t prime_count = ring.primes().size();
+    Limbs residues(in.a.size());
+    std::vector<Limb> primes;
+    for (std::size_t i = 0; i < prime_count; ++i) {
+        primes.push_back(ring.primes()[i].value);
+        for (std::size_t n = 0; n < kDegree; ++n)
+            residues[n * prime_count + i] = transformed[i * kDegree + n];
+    }
+    for (const unsigned bits : {60U, 128U}) {
+        Limbs fractions(2 * kDegree);
+        ring::Fractions(primes, bits, ring.path()).floor(pool, fractions.data(), residues.data(), kDegree);
+        keep("fractions", fractions);
     }
 
     std::vector<std::int32_t> values(value_count);

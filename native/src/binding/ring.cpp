@@ -11,6 +11,8 @@
 
 #include "binding/arrays.hpp"
 #include "ring/bin_sums.hpp"
+#include "ring/dot.hpp"
+#include "ring/fractions.hpp"
 #include "ring/masked_blocks.hpp"
 #include "ring/window_sums.hpp"
 
@@ -19,6 +21,7 @@ namespace {
 
 using ring::BinSums;
 using ring::Digits;
+using ring::Fractions;
 using ring::Key;
 using ring::MaskedBlocks;
 using ring::Prime;
@@ -147,6 +150,37 @@ void first_products(const Ring& ring, ThreadPool& pool, const GroupOutput& out, 
     without_gil([&] {
         ring.first_products(pool, out.data(), out.shape(3), a.data(), out.shape(0), b.data(), out.shape(1));
     });
+}
+
+void dot(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const GroupInput& a,
+         const GroupInput& b) {
+    const ring::DotShape shape{out.shape(0), a.shape(1), out.shape(1)};
+    require(a.shape(0) == shape.rows && b.shape(0) == shape.terms && b.shape(1) == shape.columns &&
+                shape.rows * shape.terms * shape.columns != 0,
+            "matrices have the wrong shape");
+    for (const std::size_t axis : {std::size_t{2}, std::size_t{3}}) {
+        const std::size_t length = axis == 2 ? ring.primes().size() : ring.degree();
+        require(out.shape(axis) == length && a.shape(axis) == length && b.shape(axis) == length,
+                "elements have the wrong shape");
+    }
+    without_gil([&] { ring::dot(ring, pool, out.data(), a.data(), b.data(), shape); });
+}
+
+void make_fractions(Fractions* self, const std::vector<Limb>& primes, unsigned bits, const char* path) {
+    require(!primes.empty() && primes.size() <= ring::kMostModulusPrimes, "no primes of a modulus");
+    for (const Limb p : primes) {
+        require(p >= 2 && p >> ring::kMaxPrimeBits == 0 && std::count(primes.begin(), primes.end(), p) == 1,
+                "no primes of a modulus");
+    }
+    require(bits >= 1 && bits <= 128, "bits out of range");
+    new (self) Fractions(primes, bits, path_of(path));
+}
+
+void floor_fractions(const Fractions& fractions, ThreadPool& pool, const LimbOutput& out,
+                     const LimbInput& residues) {
+    require_shape(out, residues.shape(0), 2);
+    require(residues.shape(1) == fractions.prime_count(), "residues have the wrong shape");
+    without_gil([&] { fractions.floor(pool, out.data(), residues.data(), residues.shape(0)); });
 }
 
 bool lie_between(const std::int32_t* digits, std::size_t count, std::int64_t limit) {
@@ -297,6 +331,8 @@ void bind_ring(nb::module_& module) {
               nb::arg("first_sums").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
     bound.def("first_products", first_products, nb::arg("pool"), nb::arg("out").noconvert(),
               nb::arg("a").noconvert(), nb::arg("b").noconvert());
+    bound.def("dot", dot, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
+              nb::arg("b").noconvert());
     bound.def("sum_windows", sum_windows, nb::arg("pool"), nb::arg("out").noconvert(),
               nb::arg("elements").noconvert(), nb::arg("digits").noconvert(), nb::arg("window"),
               nb::arg("starts").noconvert());
@@ -304,6 +340,10 @@ void bind_ring(nb::module_& module) {
         .def(nb::init<const Ring&>(), nb::arg("ring"), nb::keep_alive<1, 2>())
         .def("sum", sum_bins, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("elements").noconvert(),
              nb::arg("digits").noconvert(), nb::arg("window"), nb::arg("starts").noconvert());
+    nb::class_<Fractions>(module, "Fractions")
+        .def("__init__", make_fractions, nb::arg("primes"), nb::arg("bits"), nb::arg("path"))
+        .def("floor", floor_fractions, nb::arg("pool"), nb::arg("out").noconvert(),
+             nb::arg("residues").noconvert());
     nb::class_<MaskedBlocks>(module, "MaskedBlocks")
         .def("__init__", make_masked_blocks, nb::arg("ring"), nb::arg("lanes"), nb::arg("lane_bits"),
              nb::arg("dropped_bits"), nb::arg("sum_dropped_bits"), nb::keep_alive<1, 2>())

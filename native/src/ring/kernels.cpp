@@ -32,7 +32,11 @@ const Kernels& kernels_of([[maybe_unused]] CpuPath path) {
                                        portable::put_slice,
                                        portable::add_windows,
                                        portable::reduce,
-                                       portable::invert_first};
+                                       portable::invert_first,
+                                       portable::add_terms,
+                                       portable::reduce_terms,
+                                       64,
+                                       portable::floor_fractions};
 #if defined(__x86_64__) && defined(__GNUC__)
     static constexpr Kernels kVectors{vectors::key_stream,
                                       vectors::sample_uniform,
@@ -57,7 +61,11 @@ const Kernels& kernels_of([[maybe_unused]] CpuPath path) {
                                       vectors::put_slice,
                                       vectors::add_windows,
                                       vectors::reduce,
-                                      vectors::invert_first};
+                                      vectors::invert_first,
+                                      vectors::add_terms,
+                                      vectors::reduce_terms,
+                                      52,
+                                      vectors::floor_fractions};
     if (path == CpuPath::kIfma) return kVectors;
 #endif
     return kPortable;

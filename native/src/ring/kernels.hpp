@@ -40,6 +40,34 @@ struct BinProducts {
     const std::size_t* offsets;
 };
 
+// Terms of a matrix product: term k's factor of a row, at x + k x_stride, and the columns' factors, column
+// c's at y + k y_stride + c y_column_stride.
+struct Terms {
+    std::size_t count;  // up to kMostTerms
+    const Limb* x;
+    std::size_t x_stride;
+    std::size_t columns;  // up to kMostColumns
+    const Limb* y;
+    std::size_t y_stride;
+    std::size_t y_column_stride;
+};
+
+inline constexpr std::size_t kMostTerms = 8;
+inline constexpr std::size_t kMostColumns = 16;
+
+// What floor_fractions multiplies residues by: for each prime a fraction in digits of fraction_digit_bits,
+// digit d of prime i at factors[d * prime_count + i], least significant first. `behind` digits stand behind
+// the point, and those before it hold `bits` bits.
+struct FractionDigits {
+    std::size_t prime_count;
+    std::size_t count;
+    std::size_t behind;
+    unsigned bits;
+    const Limb* factors;
+};
+
+inline constexpr std::size_t kMostModulusPrimes = 8;
+
 struct Kernels {
     // block_count blocks of key stream from block `counter` on; the counter does not wrap.
     void (*key_stream)(std::uint8_t* out, const Stream& stream, std::uint32_t counter,
@@ -111,6 +139,18 @@ struct Kernels {
     void (*reduce)(Limb* z, std::size_t count, const Prime& prime);
     // z = the first `window` coefficients of what a, canonical, is the transform of; a is used up.
     void (*invert_first)(Limb* z, std::size_t window, Limb* a, const Prime& prime);
+
+    // sums, for each column a row of `count` lower halves (a multiple of 8) and one of upper halves, += the
+    // terms' products: up to kMostProducts in all before they are reduced.
+    void (*add_terms)(Limb* sums, std::size_t count, const Terms& terms);
+    // z (canonical) = the sums of one column.
+    void (*reduce_terms)(Limb* z, const Limb* sums, std::size_t count, const Prime& prime);
+
+    unsigned fraction_digit_bits;
+    // For each n of `count`, a multiple of 8: low and high limb of the sum over the primes of the residue at
+    // rows[i * stride + n] times prime i's fraction, without what is behind the point, mod 2^bits.
+    void (*floor_fractions)(Limb* low, Limb* high, const Limb* rows, std::size_t stride, std::size_t count,
+                            const FractionDigits& digits);
 };
 
 inline constexpr std::size_t kMostProducts = 1 << 10;

@@ -45,6 +45,8 @@ class Ring {
     const Kernels& kernels() const { return kernels_; }
     // About what one coefficient takes in the kernels that take longest, with all primes.
     double coefficient_ns() const { return coefficient_ns_; }
+    // About what a product of two residues takes that is added to a sum.
+    double product_ns() const { return coefficient_ns_ / static_cast<double>(10 * primes_.size()); }
 
     // a (chunk_count elements): uniform, of the chunks from first_chunk on.
     void expand_uniform(ThreadPool& pool, Limb* a, const Key& key, Limb first_chunk,

@@ -18,26 +18,6 @@ constexpr unsigned kRoomyBits = 48;
 // Sums of so many residues below 2^50, and a reduced one, are below 2^63.
 constexpr std::uint32_t kMostTerms = 1 << 12;
 
-// Any x below 2^63 and 2^42 p to below p + 2^(bits - 1) + p / 2^9, in its low 52 bits: the quotient's
-// estimate loses less than 2^(bits - 1) / p where x is shifted, 2^-9 by the reciprocal, and 1 where it is
-// rounded down.
-struct Reduction {
-    HEKAT_IFMA_INLINE explicit Reduction(const Prime& tables)
-        : prime(tables), reciprocal(spread(tables.reciprocal)), shift(tables.bits - 1) {}
-
-    HEKAT_IFMA_INLINE Vector loose(Vector x) const {
-        return add_low(x, add_high(Vector{}, x >> shift, reciprocal), prime.negative);
-    }
-    HEKAT_IFMA_INLINE Vector operator()(Vector x) const { return loose(x) & prime.mask; }
-    HEKAT_IFMA_INLINE Vector canonical(Vector x) const {
-        return reduce_once(reduce_once((*this)(x), prime.twice), prime.p);
-    }
-
-    VectorPrime prime;
-    Vector reciprocal;
-    unsigned shift;
-};
-
 // x, y = x + w y, x - w y. Roomy: each becomes larger by up to 2 p; else from below 4 p to below 4 p.
 template <bool roomy>
 HEKAT_IFMA_INLINE void join(Vector& x, Vector& y, Vector w, Vector quotient, const VectorPrime& prime) {
@@ -221,9 +201,8 @@ HEKAT_IFMA void put_slice(Limb* row, const Limb* sums, std::size_t stride, std::
         Vector x[8];
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < 8; ++i) {
-            const Vector low = load(sums + (v + i) * stride, 0);
-            const Vector high = reduction(load(sums + (v + i) * stride, 1) + (low >> 52));
-            x[i] = reduction.canonical((low & prime.mask) + multiply_by(high, carry, prime));
+            const Limb* const from = sums + (v + i) * stride;
+            x[i] = reduction.canonical(load(from, 0), load(from, 1), carry);
         }
         transpose(x);
 #pragma GCC unroll 8

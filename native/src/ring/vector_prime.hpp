@@ -51,4 +51,29 @@ HEKAT_IFMA_INLINE Vector multiply_by(Vector x, const Factor& factor, const Vecto
     return multiply_by(x, spread(factor.value), spread(factor.quotient), prime);
 }
 
+// Any x below 2^63 and 2^42 p to below p + 2^(bits - 1) + p / 2^9, in its low 52 bits: the quotient's
+// estimate loses less than 2^(bits - 1) / p where x is shifted, 2^-9 by the reciprocal, and 1 where it is
+// rounded down.
+struct Reduction {
+    HEKAT_IFMA_INLINE explicit Reduction(const Prime& tables)
+        : prime(tables), reciprocal(spread(tables.reciprocal)), shift(tables.bits - 1) {}
+
+    HEKAT_IFMA_INLINE Vector loose(Vector x) const {
+        return add_low(x, add_high(Vector{}, x >> shift, reciprocal), prime.negative);
+    }
+    HEKAT_IFMA_INLINE Vector operator()(Vector x) const { return loose(x) & prime.mask; }
+    HEKAT_IFMA_INLINE Vector canonical(Vector x) const {
+        return reduce_once(reduce_once((*this)(x), prime.twice), prime.p);
+    }
+    // Of low + 2^52 high, sums of up to 2^10 lower and upper halves; carry: the factor 2^52.
+    HEKAT_IFMA_INLINE Vector canonical(Vector low, Vector high, const Factor& carry) const {
+        const Vector upper = (*this)(high + (low >> 52));
+        return canonical((low & prime.mask) + multiply_by(upper, carry, prime));
+    }
+
+    VectorPrime prime;
+    Vector reciprocal;
+    unsigned shift;
+};
+
 }  // namespace hekat::ring::vectors

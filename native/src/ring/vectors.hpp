@@ -33,5 +33,9 @@ void add_windows(Limb* sums, const Limb* row, const std::int32_t* digits, std::s
                  std::size_t window);
 void reduce(Limb* z, std::size_t count, const Prime& prime);
 void invert_first(Limb* z, std::size_t window, Limb* a, const Prime& prime);
+void add_terms(Limb* sums, std::size_t count, const Terms& terms);
+void reduce_terms(Limb* z, const Limb* sums, std::size_t count, const Prime& prime);
+void floor_fractions(Limb* low, Limb* high, const Limb* rows, std::size_t stride, std::size_t count,
+                     const FractionDigits& digits);
 
 }  // namespace hekat::ring::vectors

@@ -127,6 +127,17 @@ class CpuRing(RingElements):
         _native_ring(ring, self._path).add_zeros(self._pool, second, first, elements, windows, small, pair)
         return second, first
 
+    def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        """Neighbouring slots of all rows at a time, so that what these multiply stays in a thread's cache."""
+        out = np.empty((len(a), b.shape[1], *ring.element_shape), np.uint64)
+        _native_ring(ring, self._path).dot(self._pool, out, a, b)
+        return out
+
+    def _round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:
+        out = np.empty((len(residues), 2), np.uint64)
+        _native_fractions(primes, bits, self._path).floor(self._pool, out, residues)
+        return out
+
     # --- blocks of values ------------------------------------------------------------------------------
 
     def mask_values(
@@ -205,6 +216,12 @@ def _native_ring(ring: Ring, path: str) -> _native.Ring:
 def _native_bins(ring: Ring, path: str) -> _native.BinSums:
     """The tables of a ring's sums by bin, made once."""
     return _native.BinSums(_native_ring(ring, path))
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def _native_fractions(primes: tuple[int, ...], bits: int, path: str) -> _native.Fractions:
+    """The constants of a modulus and of a fraction's bits, made once."""
+    return _native.Fractions(list(primes), bits, path)
 
 
 @lru_cache(maxsize=KEPT_TABLES)
