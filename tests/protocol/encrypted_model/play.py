@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pytest
 
 from hekat.channel import PartyKey
 from hekat.data import Table
+from hekat.errors import PartyStoppedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
 from hekat.protocol.encrypted_model.party_run import EncryptedModelRun, ShareState
@@ -25,6 +27,7 @@ HOSTS = ("north", "south", "west")
 ARBITER, AGGREGATOR, OWNER = "notary", "hub", "buyer"
 CLASSES = {"binary": ("no", "yes"), "multiclass": ("a", "b", "c"), "linear": None}
 
+Tamper = Callable[[str, str, str, Any], Any]
 Role = Callable[[RecordedChannel, Table | None, EncryptedModelSettings, EncryptedModelRun], OwnedModel | None]
 
 
@@ -65,6 +68,14 @@ def make_tables(
     return tables
 
 
+@contextmanager
+def ends(kind: type[Exception], match: str) -> Iterator[None]:
+    """The run within ends by an error of `kind`, whose words match, at one of its roles."""
+    with pytest.raises(PartyStoppedError, match=match) as caught:
+        yield
+    assert isinstance(caught.value.__cause__, kind)
+
+
 @dataclass
 class Played:
     """What every role returned and kept. `models` are what the owner was given, `states` of each role by round."""
@@ -74,6 +85,12 @@ class Played:
     states: dict[str, list[ShareState]] = field(default_factory=dict)
     rounds: dict[str, list[int]] = field(default_factory=dict)
     sessions: Mapping[str, RoleSession] = field(default_factory=dict)
+    sent: list[tuple[str, str, str, Any]] = field(default_factory=list)
+    """From whom, to whom, in which step, which message."""
+
+    def messages(self, sender: str, to: str, step: str) -> list[Any]:
+        """What `sender` sent to `to` in steps that end with `step`, in order."""
+        return [m for a, b, name, m in self.sent if (a, b) == (sender, to) and name.endswith(step)]
 
 
 def play(
@@ -82,9 +99,11 @@ def play(
     *,
     resume: Mapping[str, ShareState] | None = None,
     roles: Mapping[str, Role] | None = None,
+    tamper: Tamper = lambda sender, to, step, message: message,
     **given: Any,
 ) -> Played:
-    """Play every role; `roles` replace some of them, `given` are fields of the runs of all."""
+    """Play every role; `roles` replace some of them, `tamper` changes messages before they leave, `given` are fields of
+    the runs of all."""
     keys = {name: PartyKey.generate() for name in settings.everyone}
     sessions = make_sessions(keys, run_id="test", protocol="encrypted_model", job_digest=bytes(32))
     played = Played({}, sessions=sessions)
@@ -99,70 +118,17 @@ def play(
             resume_from=None if resume is None else resume[name],
             **given,
         )
+        send = channel.send
+
+        def listen(to: str, step: str, message: Any, *others: Any, **named: Any) -> bytes:
+            message = tamper(name, to, step, message)
+            played.sent.append((name, to, step, message))
+            return send(to, step, message, *others, **named)
+
+        channel.send = listen  # type: ignore[method-assign]
         return (roles or {}).get(name, run_role)(channel, tables.get(name), settings, run)
 
     played.results = play_in_process(
         {name: partial(session.play, role=partial(play_role, name)) for name, session in sessions.items()}
     )
     return played
-
-
-def train_in_steps(settings: EncryptedModelSettings, tables: Mapping[str, Table]) -> OwnedModel:
-    """The same training in float64, step by step and without any map: the oracle of the protocol."""
-    training, count = settings.training, settings.target_count
-    features = {host: np.asarray(tables[host].features) for host in settings.hosts}
-    labels = {host: np.asarray(tables[host].labels) for host in settings.hosts}
-    total = sum(len(values) for values in features.values())
-    joined, joined_labels = np.concatenate(list(features.values())), np.concatenate(list(labels.values()))
-    means, spreads = np.zeros(joined.shape[1]), np.ones(joined.shape[1])
-    label_mean, label_spread = 0.0, 1.0
-    if training.standardise:
-        means, spreads = joined.mean(axis=0), joined.std(axis=0)
-        if settings.task == "linear":
-            label_mean, label_spread = float(joined_labels.mean()), float(joined_labels.std())
-    w, u = np.zeros((joined.shape[1] + 1, count)), np.zeros((joined.shape[1] + 1, count))
-    for _ in range(training.rounds):
-        ends = []
-        for host in settings.hosts:
-            rows = np.column_stack([(features[host] - means) / spreads, np.ones(len(features[host]))])
-            y = _targets(labels[host], settings, label_mean, label_spread)
-            ends.append((len(rows) / total, *_local_steps(w, u, rows, y, settings)))
-        w, u = (sum(end[0] * end[part] for end in ends) for part in (1, 2))
-    weights = w[:-1] / spreads[:, np.newaxis] * label_spread
-    intercept = w[-1] * label_spread + label_mean - means @ weights
-    return OwnedModel(
-        settings.task,
-        settings.classes,
-        tables[settings.hosts[0]].feature_names,
-        training.rounds,
-        total,
-        weights,
-        intercept,
-        means,
-        spreads,
-    )
-
-
-def _targets(
-    labels: npt.NDArray[Any], settings: EncryptedModelSettings, mean: float, spread: float
-) -> npt.NDArray[np.float64]:
-    if settings.task == "linear":
-        return np.asarray((labels - mean) / spread)[:, np.newaxis]
-    if settings.target_count == 1:
-        return np.where(labels == 1, 1.0, -1.0)[:, np.newaxis]
-    return np.where(labels[:, np.newaxis] == np.arange(settings.target_count), 1.0, -1.0)
-
-
-def _local_steps(w: Any, u: Any, rows: Any, y: Any, settings: EncryptedModelSettings) -> tuple[Any, Any]:
-    from hekat.protocol.vertical_linear.batches import draw_batches
-
-    training = settings.training
-    of_score, of_target = (0.25, 0.5) if settings.task == "logistic" else (1.0, 1.0)
-    for _ in range(training.local_epochs):
-        for batch in draw_batches(len(rows), training.batch_rows, training.seed):
-            d = of_score * (rows[batch] @ w) - of_target * y[batch]
-            gradient = rows[batch].T @ d / len(batch)
-            gradient[:-1] += training.l2 * w[:-1]
-            u = (training.momentum * u if training.uses_velocity else 0.0) + training.learning_rate * gradient
-            w = w - u
-    return w, u

@@ -1,4 +1,4 @@
-"""Trainings in the clear twin end where the steps one by one end, for every task, owner and option."""
+"""Trainings end where the steps one by one end, for every protection, task, owner and option."""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ from tests.protocol.encrypted_model.play import (
     make_settings,
     make_tables,
     play,
-    train_in_steps,
 )
+from tests.protocol.encrypted_model.steps_in_float import train_in_steps
 
 SEED = 3
 
 
 @pytest.mark.parametrize(
-    ("hosts", "kind", "owner", "training"),
+    ("protection", "hosts", "kind", "owner", "training"),
     [
-        (2, "binary", OWNER, {}),
-        (3, "binary", HOSTS[1], {"momentum": 0.0, "l2": 0.05}),
-        (2, "multiclass", HOSTS[0], {"local_epochs": 2, "batch_rows": 0}),
-        (3, "linear", OWNER, {"optimiser": "sgd"}),
-        (2, "linear", HOSTS[1], {"l2": 0.1}),
+        ("none", 2, "binary", OWNER, {}),
+        ("none", 3, "binary", HOSTS[1], {"momentum": 0.0, "l2": 0.05}),
+        ("none", 2, "multiclass", HOSTS[0], {"local_epochs": 2, "batch_rows": 0}),
+        ("none", 3, "linear", OWNER, {"optimiser": "sgd"}),
+        ("lattice", 2, "binary", OWNER, {}),
+        ("lattice", 3, "multiclass", HOSTS[0], {"momentum": 0.0, "l2": 0.05}),
+        ("lattice", 2, "linear", HOSTS[1], {"l2": 0.1, "local_epochs": 2}),
     ],
 )
-def test_a_training_ends_where_its_steps_end(hosts: int, kind: str, owner: str, training: dict[str, Any]) -> None:
-    settings = make_settings(hosts, kind, owner=owner, training=training)
+def test_a_training_ends_where_its_steps_end(
+    protection: str, hosts: int, kind: str, owner: str, training: dict[str, Any]
+) -> None:
+    settings = make_settings(hosts, kind, owner=owner, training=training, protection=protection)
     tables = make_tables(SEED, hosts, kind=kind)
     played, expected = play(settings, tables), train_in_steps(settings, tables)
     model = played.results[owner]

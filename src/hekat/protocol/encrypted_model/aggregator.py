@@ -13,6 +13,7 @@ from __future__ import annotations
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.arithmetic.affine_map import state_size
+from hekat.protocol.encrypted_model.arithmetic.blame import blame
 from hekat.protocol.encrypted_model.arithmetic.choose import make_aggregator
 from hekat.protocol.encrypted_model.arithmetic.fixed_point import check_room, truncate_aggregator_share
 from hekat.protocol.encrypted_model.arithmetic.sides import AggregatorSide
@@ -72,13 +73,14 @@ def _play_round(
     number, protection = held.rounds_done + 1, settings.protection
     share = channel.receive(settings.arbiter, round_step(number, "share"), SHARES[protection])
     check_same_transcript(held.transcript, share.transcript, f"{settings.arbiter} and {settings.aggregator}")
-    with run.stopwatch.measure(SUM):
+    with run.stopwatch.measure(SUM), blame(settings.arbiter):
         weights = WEIGHTS[protection](side.complete(share.values, held.share))
     for host in settings.hosts:
         channel.send(host, round_step(number, "weights"), weights)
-    updates = [channel.receive(host, round_step(number, "update"), UPDATES[protection]) for host in settings.hosts]
+    step, kind = round_step(number, "update"), UPDATES[protection]
+    updates = {host: channel.receive(host, step, kind).values for host in settings.hosts}
     with run.stopwatch.measure(SUM):
-        total, own = side.add([update.values for update in updates])
+        total, own = side.add(updates)
     channel.send(settings.arbiter, round_step(number, "sum"), SUMS[protection](total))
     return held.after(truncate_aggregator_share(own), total)
 

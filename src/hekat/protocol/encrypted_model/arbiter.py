@@ -11,6 +11,7 @@ from __future__ import annotations
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.arithmetic.affine_map import state_size
+from hekat.protocol.encrypted_model.arithmetic.blame import blame
 from hekat.protocol.encrypted_model.arithmetic.choose import make_arbiter
 from hekat.protocol.encrypted_model.arithmetic.fixed_point import check_room, truncate_arbiter_share
 from hekat.protocol.encrypted_model.held_share import HeldShare
@@ -48,7 +49,7 @@ def run_arbiter(channel: RecordedChannel, settings: EncryptedModelSettings, run:
         message = SHARES[settings.protection](encrypted, held.transcript)
         channel.send(settings.aggregator, round_step(number, "share"), message)
         total = channel.receive(settings.aggregator, round_step(number, "sum"), SUMS[settings.protection]).values
-        with run.stopwatch.measure(DECRYPT):
+        with run.stopwatch.measure(DECRYPT), blame(settings.aggregator):
             held = held.after(truncate_arbiter_share(side.open(total)), total)
         if training.reports(number):
             held.hand_over(channel, settings, start.column_count + 1)

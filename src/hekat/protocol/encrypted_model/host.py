@@ -15,6 +15,7 @@ from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.arithmetic.affine_map import make_map, state_size
+from hekat.protocol.encrypted_model.arithmetic.blame import blame
 from hekat.protocol.encrypted_model.arithmetic.choose import make_host
 from hekat.protocol.encrypted_model.arithmetic.fixed_point import check_room, round_map
 from hekat.protocol.encrypted_model.messages import UPDATES, WEIGHTS, KeyMessage, ReadyMessage, StartMessage
@@ -71,7 +72,7 @@ def run_host(
         model = receive_model(channel, settings, run, facts, training.rounds)
     for number in range(run.rounds_done + 1, training.rounds + 1):
         weights = channel.receive(settings.aggregator, round_step(number, "weights"), WEIGHTS[settings.protection])
-        with run.stopwatch.measure(PRODUCTS):
+        with run.stopwatch.measure(PRODUCTS), blame(settings.aggregator):
             update = UPDATES[settings.protection](side.update(weights.values, number))
         channel.send(settings.aggregator, round_step(number, "update"), update)
         if is_owner and training.reports(number):

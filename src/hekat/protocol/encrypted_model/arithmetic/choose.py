@@ -2,63 +2,84 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from hekat.ledger import RecordedChannel
-from hekat.protocol.encrypted_model.arithmetic.fixed_point import IntegerMap
+from hekat.protocol.encrypted_model.arithmetic.bfv import BfvAggregator, BfvArbiter, BfvHost, lay_out_round
+from hekat.protocol.encrypted_model.arithmetic.blame import blame
+from hekat.protocol.encrypted_model.arithmetic.fixed_point import IntegerMap, truncation_bits
 from hekat.protocol.encrypted_model.arithmetic.plain import PlainAggregator, PlainArbiter, PlainHost
 from hekat.protocol.encrypted_model.arithmetic.sides import AggregatorSide, ArbiterSide, HostSide
 from hekat.protocol.encrypted_model.party_run import EncryptedModelRun
 from hekat.protocol.encrypted_model.set_up.host_seeds import HostSeeds
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
 from hekat.protocol.setting_checks import refuse_setting
+from hekat.scheme.bfv import PublicKey as BfvPublicKey
+from hekat.scheme.bfv import generate_keys as generate_bfv_keys
+from hekat.wire import from_bytes, to_bytes
 
-NO_PROTECTION = "protection is NONE: models and updates leave unencrypted"
+NO_PROTECTION: Final = "protection is NONE: models and updates leave unencrypted"
 
-
-class ArbiterKey(Protocol):
-    """The arbiter's key pair, before the arbiter knows how many columns there are."""
-
-    @property
-    def public_key(self) -> bytes:
-        """The public half on the wire."""
-        ...
-
-    def for_shape(self, shape: tuple[int, int]) -> ArbiterSide:
-        """What computes with shares (size, K, 2)."""
-        ...
+Shape = tuple[int, int]
+"""The shape (size, K) of shares."""
 
 
-class _NoKey:
-    public_key = b""
+class ArbiterKey(NamedTuple):
+    """The arbiter's key: its public half on the wire, and what computes with it once the sizes are known."""
 
-    def for_shape(self, shape: tuple[int, int]) -> ArbiterSide:
-        return PlainArbiter(shape)
+    public_key: bytes
+    for_shape: Callable[[Shape], ArbiterSide]
 
 
 def make_arbiter(channel: RecordedChannel, settings: EncryptedModelSettings, run: EncryptedModelRun) -> ArbiterKey:
-    """Make the arbiter's key pair. Raises InputError for a protection that is not there yet."""
-    if settings.protection != "none":
-        refuse_setting("protection.kind", "'none' in this release", repr(settings.protection))
-    channel.ledger.note("setup", NO_PROTECTION, "disclosed")
-    return _NoKey()
+    """Make the arbiter's key pair, or nothing under protection `none`."""
+    if settings.protection == "none":
+        channel.ledger.note("setup", NO_PROTECTION, "disclosed")
+        return ArbiterKey(b"", PlainArbiter)
+    if settings.protection == "paillier":
+        refuse_setting("protection.kind", "'lattice' or 'none'", repr(settings.protection))
+    pair, hosts = generate_bfv_keys(), len(settings.hosts)
+    channel.ledger.note("setup", f"made and keeps the private half of {_describe(pair.public)}", "public")
+    return ArbiterKey(to_bytes(pair.public), lambda shape: BfvArbiter(pair, lay_out_round(shape, hosts)))
 
 
 def make_aggregator(
-    channel: RecordedChannel, settings: EncryptedModelSettings, public_key: bytes, shape: tuple[int, int]
+    channel: RecordedChannel, settings: EncryptedModelSettings, public_key: bytes, shape: Shape
 ) -> AggregatorSide:
-    """What the aggregator computes with, for shares (size, K, 2)."""
-    channel.ledger.note("setup", NO_PROTECTION, "disclosed")
-    return PlainAggregator(shape)
+    """What the aggregator computes with."""
+    if settings.protection == "none":
+        channel.ledger.note("setup", NO_PROTECTION, "disclosed")
+        return PlainAggregator(shape)
+    key = _read_key(channel, settings.arbiter, public_key)
+    odds = truncation_bits(shape[0] * shape[1], settings.training.rounds)
+    channel.ledger.note("setup", f"a truncation leads the run astray with odds below 2^-{odds}", "public")
+    return BfvAggregator(key, lay_out_round(shape, len(settings.hosts)))
 
 
 def make_host(
-    channel: RecordedChannel,
-    settings: EncryptedModelSettings,
-    public_key: bytes,
-    own: IntegerMap,
-    seeds: HostSeeds,
+    channel: RecordedChannel, settings: EncryptedModelSettings, public_key: bytes, own: IntegerMap, seeds: HostSeeds
 ) -> HostSide:
     """What a host computes with."""
-    channel.ledger.note("setup", NO_PROTECTION, "disclosed")
-    return PlainHost((own.matrix.shape[0], settings.target_count), own)
+    shape = (own.matrix.shape[0], settings.target_count)
+    if settings.protection == "none":
+        channel.ledger.note("setup", NO_PROTECTION, "disclosed")
+        return PlainHost(shape, own)
+    return BfvHost(
+        _read_key(channel, settings.arbiter, public_key), lay_out_round(shape, len(settings.hosts)), own, seeds
+    )
+
+
+def _read_key(channel: RecordedChannel, arbiter: str, public_key: bytes) -> BfvPublicKey:
+    with blame(arbiter):
+        key = from_bytes(public_key, BfvPublicKey)
+    channel.ledger.note("setup", f"computes under the arbiter's {_describe(key)}", "public")
+    return key
+
+
+def _describe(key: BfvPublicKey) -> str:
+    parameters = key.parameters
+    return (
+        f"BFV key {key.fingerprint[:8]}, set {parameters.name}: degree {parameters.degree}, modulus of "
+        f"{parameters.modulus.bit_length()} bits"
+    )

@@ -5,23 +5,21 @@ Where a mask is uniform otherwise, it is 2^127 here: no number is so large that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
-from hekat.errors import ProtocolError
+from hekat.errors import WireTruncatedError
+from hekat.protocol.encrypted_model.arithmetic.blame import blame
 from hekat.protocol.encrypted_model.arithmetic.fixed_point import IntegerMap
-from hekat.protocol.shares.share_array import RING_BITS, ShareArray, add_shares, constant, negate
+from hekat.protocol.shares.share_array import RING_BITS, ShareArray, add_shares, constant, negate, zero_shares
 
 MASK: Final = constant(1 << (RING_BITS - 1))
 
 
 class PlainArbiter:
     """Encrypts nothing and opens what is open."""
-
-    public_key = b""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._shape = shape
@@ -42,8 +40,11 @@ class PlainAggregator:
     def complete(self, share: bytes, own: ShareArray) -> bytes:
         return _to_bytes(add_shares(_from_bytes(share, self._shape), own))
 
-    def add(self, updates: Sequence[bytes]) -> tuple[bytes, ShareArray]:
-        total = reduce(add_shares, (_from_bytes(update, self._shape) for update in updates))
+    def add(self, updates: Mapping[str, bytes]) -> tuple[bytes, ShareArray]:
+        total = zero_shares(self._shape)
+        for host, update in updates.items():
+            with blame(host):
+                total = add_shares(total, _from_bytes(update, self._shape))
         return _to_bytes(add_shares(total, MASK)), np.broadcast_to(negate(MASK), total.shape)
 
 
@@ -64,10 +65,9 @@ def _to_bytes(share: ShareArray) -> bytes:
 def _from_bytes(content: bytes, shape: tuple[int, int]) -> ShareArray:
     size_bytes = 16 * shape[0] * shape[1]
     if len(content) != size_bytes:
-        raise ProtocolError(
+        raise WireTruncatedError(
             "weights of another shape",
             expected=f"{size_bytes} bytes",
             got=f"{len(content)}",
-            cure="all roles must run the same job and release",
         )
     return np.frombuffer(content, "<u8").astype(np.uint64).reshape(*shape, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from hekat.protocol.shares.share_array import ShareArray
@@ -10,11 +10,6 @@ from hekat.protocol.shares.share_array import ShareArray
 
 class ArbiterSide(Protocol):
     """Holds the key; shares are (size, K, 2)."""
-
-    @property
-    def public_key(self) -> bytes:
-        """The public half on the wire."""
-        ...
 
     def encrypt(self, share: ShareArray) -> bytes:
         """The arbiter's share of the weights, encrypted."""
@@ -32,8 +27,11 @@ class AggregatorSide(Protocol):
         """The encrypted weights: the arbiter's share and the aggregator's own."""
         ...
 
-    def add(self, updates: Sequence[bytes]) -> tuple[bytes, ShareArray]:
-        """The sum of all hosts' updates under a fresh mask, and the aggregator's share of the sum."""
+    def add(self, updates: Mapping[str, bytes]) -> tuple[bytes, ShareArray]:
+        """The sum of all updates, by host, under a fresh mask, and the aggregator's share of the sum.
+
+        Raises ProtocolError for bytes that cannot be read, and names the host.
+        """
         ...
 
 
