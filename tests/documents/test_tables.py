@@ -23,6 +23,8 @@ from hekat.protocol.secure_sum.plain import messages as plain_messages
 from hekat.protocol.vertical_linear.arbiter import messages as arbiter_messages
 from hekat.protocol.vertical_linear.prediction import messages as prediction_messages
 from hekat.protocol.vertical_linear.shared_weights import messages as shared_weights_messages
+from hekat.protocol.vertical_network import messages as network_messages
+from hekat.protocol.vertical_network.prediction import messages as network_prediction_messages
 from hekat.protocol.vertical_trees import messages as tree_messages
 from hekat.protocol.vertical_trees.prediction import messages as tree_prediction_messages
 from hekat.wire import disclosure_of, kind_name
@@ -45,6 +47,8 @@ def _message_types() -> list[type]:
         tree_messages,
         tree_prediction_messages,
         encrypted_model_messages,
+        network_messages,
+        network_prediction_messages,
     )
     members = [member for module in modules for member in inspect.getmembers(module)]
     return [value for _, value in members if dataclasses.is_dataclass(value) and isinstance(value, type)]

@@ -3,7 +3,7 @@
 from hekat.model.split.bottom import Bottom, BottomMaker, BottomTask
 from hekat.model.split.dense_bottom import dense_bottom
 from hekat.model.split.dense_top import DenseTop
-from hekat.model.split.fixed_maps import principal_components, random_features, source_columns
+from hekat.model.split.fixed_maps import affine_map, principal_components, random_features, source_columns
 from hekat.model.split.losses import NumberLoss, TargetLoss, make_loss
 from hekat.model.split.module_bottom import module_bottom
 from hekat.model.split.trained_tensors import TrainedTensors
@@ -16,6 +16,7 @@ __all__ = [
     "NumberLoss",
     "TargetLoss",
     "TrainedTensors",
+    "affine_map",
     "dense_bottom",
     "make_loss",
     "module_bottom",

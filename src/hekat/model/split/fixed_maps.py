@@ -113,6 +113,19 @@ def principal_components(task: BottomTask) -> AffineMap:
     return AffineMap("principal_components", weight, -means @ weight, rectified=False)
 
 
+def affine_map(kind: str, tensors: Mapping[str, FloatArray]) -> AffineMap:
+    """The map of that kind, "random_features" or "principal_components", with these tensors. Raises InputError."""
+    if set(tensors) != {WEIGHT, BIAS} or tensors[WEIGHT].ndim != 2:
+        raise InputError(
+            f"tensors are no {kind}",
+            expected=f"a matrix {WEIGHT!r} and {BIAS!r}",
+            got=", ".join(sorted(tensors)) or "none",
+        )
+    fitted = AffineMap(kind, tensors[WEIGHT], np.zeros(tensors[WEIGHT].shape[1]), rectified=kind == "random_features")
+    fitted.begin_from(tensors)
+    return fitted
+
+
 def source_columns(task: BottomTask) -> SourceColumns:
     """The columns as they are; `width` is their number."""
     return SourceColumns(task.column_count)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Final
 
+from hekat.model.dense_layers import Activation
 from hekat.protocol.vertical_linear.training_settings import MAX_SEED, is_whole, refuse_setting
 
 ACTIVATIONS = ("relu", "tanh")
@@ -37,7 +38,7 @@ class NetworkShape:
     host_widths: Mapping[str, int] = field(default_factory=dict)
     bottom_hidden: tuple[int, ...] = ()
     top_hidden: tuple[int, ...] = ()
-    activation: str = "relu"
+    activation: Activation = "relu"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "host_widths", dict(self.host_widths))
@@ -130,6 +131,10 @@ class NetworkTraining:
                 self.shared_rate,
             )
         return units
+
+    def taken_rate(self, row_count: int) -> float:
+        """The rate of the shared layer in a batch of `row_count` rows, as its units have it."""
+        return self.rate_units(row_count) * row_count / 2**RATE_BITS
 
 
 def _check_whole(name: str, value: object, least: int, most: int) -> None:

@@ -16,8 +16,8 @@ from hekat.job.site_file import Site, load_site
 from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
 from hekat.model.trees import check_row_count
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.guest_labels import read_labels
 from hekat.protocol.vertical_trees.arithmetic.odds import check_room
-from hekat.protocol.vertical_trees.guest_side.own_rows import read_labels
 from hekat.protocol.vertical_trees.leak_rule import BinLeak, measure_leak
 from hekat.protocol.vertical_trees.own_table import bin_own_table
 from hekat.protocol.vertical_trees.party_run import TreesRun

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Table, encode_labels
-from hekat.errors import InputError
 from hekat.model.trees import (
     BinnedTable,
     GradientLevels,
@@ -23,35 +21,14 @@ from hekat.model.trees import (
     rounding_generator,
     sum_rows,
 )
+from hekat.protocol.vertical.guest_labels import Labels
 from hekat.protocol.vertical_trees.arithmetic.interface import IntArray
 from hekat.protocol.vertical_trees.row_sets import RowSets
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 
-Labels = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 NO_COLUMN = -1
 Bools = npt.NDArray[np.bool_]
-
-
-def read_labels(table: Table, settings: VerticalTreesSettings) -> Labels:
-    """The guest's labels: class numbers, or numbers. Raises InputError where they are missing or all the same."""
-    if table.labels is None:
-        raise InputError(
-            f"guest {settings.guest} has no labels",
-            expected="a label for each row at the guest",
-            got="none",
-            cure="name the label column in the guest's site file, or name the party that has it as guest",
-        )
-    labels = encode_labels(table, settings.classes).labels
-    assert labels is not None
-    if (labels == labels[:1]).all():
-        raise InputError(
-            f"labels of guest {settings.guest} are all the same",
-            expected="at least two different labels among the common rows",
-            got="one",
-            cure="check the label column, and which rows the parties have in common",
-        )
-    return labels
 
 
 class GuestColumns:

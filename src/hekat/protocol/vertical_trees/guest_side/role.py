@@ -22,11 +22,12 @@ from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import BoostedTrees, IterationLoss, NodeId, Tree, boost, should_stop
+from hekat.protocol.vertical.guest_labels import read_labels
 from hekat.protocol.vertical_trees.arithmetic.odds import note_odds
 from hekat.protocol.vertical_trees.guest_side.hidden_sums import HiddenSource
 from hekat.protocol.vertical_trees.guest_side.host_sums import HostSums, check_columns
 from hekat.protocol.vertical_trees.guest_side.level_sums import VerticalSource
-from hekat.protocol.vertical_trees.guest_side.own_rows import GuestColumns, read_labels
+from hekat.protocol.vertical_trees.guest_side.own_rows import GuestColumns
 from hekat.protocol.vertical_trees.messages import HostReadyMessage, StartMessage, TreeEndMessage
 from hekat.protocol.vertical_trees.model_part import TreesPart, bins_as_arrays
 from hekat.protocol.vertical_trees.own_table import bin_own_table

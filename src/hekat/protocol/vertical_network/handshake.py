@@ -1,0 +1,154 @@
+"""The handshake: before anything is computed, guest and hosts hold each other to the same rows, batches and state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hekat.errors import ProtocolError
+from hekat.ledger import Ledger, RecordedChannel
+from hekat.protocol.shares.share_array import ShareArray, add_shares, random_shares, subtract
+from hekat.protocol.vertical_network.arithmetic.interface import Arithmetic
+from hekat.protocol.vertical_network.messages import FirstAddendMessage, HostReadyMessage, StartMessage
+from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
+from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.row_plan import RowPlan
+from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.steps import FIRST_STEP, READY_STEP, START_STEP, model_id_of
+
+_SAME_JOB = "all parties must run the same job, on the same rows in the same order, and resume from the same epoch"
+
+
+def call_hosts(
+    channel: RecordedChannel,
+    settings: VerticalNetworkSettings,
+    run: NetworkRun,
+    plan: RowPlan,
+    row_count: int,
+    own_width: int,
+    arithmetic: Arithmetic,
+) -> StartMessage:
+    """The guest's handshake: hear all hosts, check them, tell each how training begins. Raises ProtocolError."""
+    widths = [own_width]
+    for host in settings.hosts:
+        ready = channel.receive(host, READY_STEP, HostReadyMessage)
+        expected = settings.network.width_of(host)
+        _check(
+            host,
+            channel.party,
+            ("rows", f"{row_count:,}", f"{ready.row_count:,}"),
+            ("batches", plan.digest.hex()[:16], ready.plan.hex()[:16]),
+            ("epochs done", str(run.epochs_done), str(ready.epochs_done)),
+            ("model", run.model_id or "none", ready.model_id or "none"),
+        )
+        if settings.host_bottom == "source":
+            _check_width(host, ready.width)
+        else:
+            _check(host, channel.party, ("width of its bottom", str(expected), str(ready.width)))
+        arithmetic.meet(host, ready.public_key)
+        widths.append(ready.width)
+    start = StartMessage(
+        row_count,
+        widths,
+        run.epochs_done,
+        run.model_id if run.resume_from is not None else model_id_of(channel.session_id),
+        run.had_ended(settings.training.epochs),
+        arithmetic.public_key,
+    )
+    for host in settings.hosts:
+        channel.send(host, START_STEP, start)
+    return start
+
+
+def answer_guest(
+    channel: RecordedChannel,
+    settings: VerticalNetworkSettings,
+    run: NetworkRun,
+    plan: RowPlan,
+    row_count: int,
+    width: int,
+    arithmetic: Arithmetic,
+) -> StartMessage:
+    """A host's handshake. Raises ProtocolError where the guest begins otherwise than this host."""
+    guest = settings.guest
+    ready = HostReadyMessage(row_count, plan.digest, width, run.epochs_done, run.model_id, arithmetic.public_key)
+    channel.send(guest, READY_STEP, ready)
+    start = channel.receive(guest, START_STEP, StartMessage)
+    own = settings.parties.index(channel.party)
+    expected_id = run.model_id if run.resume_from is not None else model_id_of(channel.session_id)
+    _check(
+        guest,
+        channel.party,
+        ("rows", f"{row_count:,}", f"{start.row_count:,}"),
+        ("parties", str(len(settings.parties)), str(len(start.widths))),
+        ("epochs done", str(run.epochs_done), str(start.epochs_done)),
+        ("model", expected_id, start.model_id),
+        ("end of the training", str(run.had_ended(settings.training.epochs)), str(start.finished)),
+    )
+    _check(guest, channel.party, ("width of this host", str(width), str(start.widths[own])))
+    for host, other in zip(settings.hosts, start.widths[1:], strict=True):
+        _check_width(host, other)
+    if not 0 <= start.widths[0] <= MOST_WIDTH:
+        _check_width(guest, start.widths[0])
+    arithmetic.meet(guest, start.public_key)
+    return start
+
+
+def widths_of(settings: VerticalNetworkSettings, start: StartMessage) -> dict[str, int]:
+    """m by host."""
+    return dict(zip(settings.hosts, start.widths[1:], strict=True))
+
+
+def split_weights(channel: RecordedChannel, guest: str, drawn: ShareArray) -> ShareArray:
+    """The host's addend: its own first weights less a uniform array, which the guest is sent."""
+    addend = random_shares(drawn.shape[:-1])
+    channel.send(guest, FIRST_STEP, FirstAddendMessage(addend))
+    return subtract(drawn, addend)
+
+
+def take_addend(channel: RecordedChannel, host: str, drawn: ShareArray) -> ShareArray:
+    """The guest's addend: its own first weights and the host's uniform array. Raises ProtocolError for others."""
+    addend = channel.receive(host, FIRST_STEP, FirstAddendMessage).addend
+    if addend.shape != drawn.shape or addend.dtype != np.uint64:
+        raise ProtocolError(
+            f"{host} sent another addend of weights than the job has room for",
+            expected=f"shape {drawn.shape}",
+            got=f"shape {addend.shape}",
+            cure=_SAME_JOB,
+        )
+    return add_shares(drawn, addend)
+
+
+def note_leaks(ledger: Ledger, settings: VerticalNetworkSettings, widths: Mapping[str, int]) -> None:
+    """Note what the run opens beside its messages' own words: each line of a table in SECURITY.md."""
+    shape, epochs = settings.network, settings.training.epochs
+    if settings.protection == "none":
+        ledger.note("setup", "protection is NONE: features, slopes and weights leave unencrypted", "disclosed")
+    told = ", ".join(f"{min(width, shape.units * epochs)} of {width} of {host}" for host, width in widths.items())
+    ledger.note(
+        "setup",
+        f"outputs tell {settings.guest} directions of features, but for a rotation, by the end of the run: {told}",
+        "disclosed",
+    )
+    if settings.host_bottom == "trained":
+        bound = "nothing bounds that" if settings.label_privacy is None else "label privacy bounds that"
+        ledger.note("setup", f"slopes of features tell hosts the labels of {settings.guest}: {bound}", "disclosed")
+
+
+def _check(peer: str, party: str, *compared: tuple[str, str, str]) -> None:
+    for what, expected, got in compared:
+        if expected != got:
+            raise ProtocolError(
+                f"{peer} begins with other {what} than {party}", expected=expected, got=got, cure=_SAME_JOB
+            )
+
+
+def _check_width(peer: str, width: int) -> None:
+    if not 1 <= width <= MOST_WIDTH:
+        raise ProtocolError(
+            f"{peer} comes with features that the interactive layer cannot take",
+            expected=f"1 to {MOST_WIDTH}",
+            got=f"{width:,}",
+            cure="use host_bottom = 'frozen' with a network.host_width in this range",
+        )

@@ -1,0 +1,29 @@
+"""Every message of a joint prediction with a split network that a training does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.wire import disclosed, message, public
+
+
+@message("vertical-network/prediction-call", version=1)
+@dataclass(frozen=True)
+class NetworkPredictionCallMessage:
+    """Guest to each host, first: which model, how many rows, who receives the scores, and the guest's key."""
+
+    model_id: str = public()
+    row_count: int = public()
+    receivers: list[str] = public()
+    public_key: bytes = public()
+
+
+@message("vertical-network/prediction-scores", version=1)
+@dataclass(frozen=True)
+class NetworkScoresMessage:
+    """Guest to every other receiver: the score of every row, (rows, K)."""
+
+    scores: npt.NDArray[np.float64] = disclosed("the score of every row")

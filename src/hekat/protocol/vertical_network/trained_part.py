@@ -1,0 +1,44 @@
+"""A party's part of the model that a training ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+
+from hekat.protocol.vertical_network.messages import StartMessage
+from hekat.protocol.vertical_network.model_part import NetworkPart
+from hekat.protocol.vertical_network.own_features import OwnFeatures
+from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+
+NO_BOTTOM = "none"
+
+
+def make_part(
+    party: str,
+    settings: VerticalNetworkSettings,
+    start: StartMessage,
+    columns: tuple[str, ...],
+    own: OwnFeatures,
+    epochs: int,
+    arrays: Mapping[str, npt.NDArray[Any]],
+) -> NetworkPart:
+    """The part of `party` after so many epochs."""
+    return NetworkPart(
+        party,
+        settings.guest,
+        settings.hosts,
+        settings.task,
+        settings.classes,
+        columns,
+        start.model_id,
+        epochs,
+        settings.host_bottom,
+        settings.protection,
+        NO_BOTTOM if own.bottom is None else own.bottom.kind,
+        settings.network,
+        dict(zip(settings.parties, start.widths, strict=True)),
+        settings.training.limit_spreads if settings.training.standardise else 0.0,
+        arrays,
+    )
