@@ -3,6 +3,7 @@
 With c = q x mod t, taken from [-t/2, t/2), the nearest integer is (q x - c) / t: mod a prime p of q that is -c / t. So
 with u = (q x + t/2) mod t it is 1/2 - u / t mod p, and u comes in words of 32 bits, which are below p. In its place
 floor(q / t) x would be off by up to x, which is noise. Nothing here branches on a number or divides one.
+Source: Kim, Polyakov and Zucca (ASIACRYPT 2021), on encryption in BFV.
 """
 
 from __future__ import annotations

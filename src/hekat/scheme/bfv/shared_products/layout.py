@@ -30,8 +30,10 @@ MAX_PLAIN_BOUND: Final = INT64_LIMIT - 1
 NOISE_OF_AN_ENTRY: Final = CBD_BOUND + 1
 # Where the sum of shares is opened, noise shows in a number with odds of at most two to the minus so many.
 MIN_HIDING_BITS: Final = 40
-# Dropped primes make a share one unit off with odds of at most two to the minus so many.
+# Dropped primes make the sum of shares one unit off with odds of at most two to the minus so many. Where the plain
+# matrix's owner sees that sum, such a unit is an inequality on the secret key: a run may have a few of them.
 MIN_ROUNDING_BITS: Final = 4
+MIN_OPENED_ROUNDING_BITS: Final = 20
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def lay_out_matrices(
             expected=f"1 to {MAX_BITS} bits, sizes and counts of 1 or more, plain integers within 2^62",
             got=f"{bits} bits, {rows} x {inner} times {inner} x {columns}, {uses} uses, {addends} addends",
         )
-    kept = _kept_primes(parameters, bits) if drop_primes else len(parameters.primes)
+    kept = _kept_primes(parameters, bits, opened=opened) if drop_primes else len(parameters.primes)
     limit = _noise_limit(parameters, bits, kept, opened=opened)
 
     def noise_of(blocks: Blocks) -> int:
@@ -193,9 +195,9 @@ def first_primes(parameters: BfvParameters, count: int) -> BfvParameters:
     return BfvParameters(f"{parameters.name}, {count} primes", tuple(parts))
 
 
-def _kept_primes(parameters: BfvParameters, bits: int) -> int:
-    """The fewest primes that leave odds of at most 2^-MIN_ROUNDING_BITS that a number is one unit off."""
-    noise = rounding_noise(parameters.degree) << (bits + MIN_ROUNDING_BITS)
+def _kept_primes(parameters: BfvParameters, bits: int, *, opened: bool) -> int:
+    """The fewest primes that make a number one unit off as rarely as it has to be."""
+    noise = rounding_noise(parameters.degree) << (bits + (MIN_OPENED_ROUNDING_BITS if opened else MIN_ROUNDING_BITS))
     counts = range(1, len(parameters.primes))
     enough = (count for count in counts if noise <= first_primes(parameters, count).modulus)
     return next(enough, len(parameters.primes))
