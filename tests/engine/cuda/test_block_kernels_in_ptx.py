@@ -73,6 +73,15 @@ def test_sums_by_bin(ptx: Any, cpu: Any, form: Any) -> None:
     np.testing.assert_array_equal(ptx.ring_bin_sums(*arguments), cpu.ring_bin_sums(*arguments))
 
 
+def test_matrix_products(ptx: Any, cpu: Any, form: Any) -> None:
+    """The largest elements in one row and column."""
+    ring = form.ring
+    a = cpu.expand_uniform(ring, KEY, 0, 6).reshape(2, 3, *ring.element_shape)
+    b = cpu.expand_uniform(ring, ERROR_KEY, 0, 6).reshape(3, 2, *ring.element_shape)
+    a[1], b[:, 1] = (np.array(ring.primes, np.uint64)[:, np.newaxis] - np.uint64(1) for _ in range(2))
+    np.testing.assert_array_equal(ptx.ring_dot(ring, a, b), cpu.ring_dot(ring, a, b))
+
+
 @pytest.mark.quick_cases("C8-256-None")
 @pytest.mark.parametrize("value_count", [pytest.param(1, marks=pytest.mark.long), 77, None])
 def test_a_masked_sum(ptx: Any, cpu: Any, form: Any, value_count: int | None) -> None:

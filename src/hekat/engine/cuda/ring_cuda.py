@@ -186,6 +186,16 @@ class CudaRing(RingElements, DeviceMemory):
             )
         return self._device.download(out)
 
+    def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
+        out = self._device.empty((len(a), b.shape[1], *ring.element_shape), np.uint64)
+        operands = self._device.upload(a), self._device.upload(b), *b.shape[:2]
+        self._run_rows("ring_elements/ring_dot", ring, len(a) * b.shape[1], 0, out, *operands)
+        return self._device.download(out)
+
+    def _round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:
+        """On the host, because moving the residues would take longer than rounding."""
+        return self._host.ring_round(primes, residues, bits)
+
     # --- blocks of values ------------------------------------------------------------------------------
 
     def mask_values(

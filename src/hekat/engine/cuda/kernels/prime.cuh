@@ -83,6 +83,13 @@ HEKAT_DEVICE u64 multiply_residues(u64 a, u64 b, const Prime& prime) {
     return divide_by_prime(high_product(a, b), a * b, prime).rest;
 }
 
+// high 2^64 + low mod p.
+HEKAT_DEVICE u64 reduce_words(u64 high, u64 low, const Prime& prime) {
+    const u64 word = 0 - prime.of_one * prime.value;  // 2^64 mod p
+    const u64 upper = multiply_residues(reduce_word(high, prime), word, prime);
+    return reduce_once(upper + reduce_word(low, prime), prime.value);
+}
+
 // The factor of a canonical residue w, 32 bits of its quotient at a time.
 HEKAT_DEVICE Factor factor_of(u64 w, const Prime& prime) {
     const Division upper = divide_by_prime(w >> 32, w << 32, prime);

@@ -100,9 +100,7 @@ add_products(u64* out, u64 first_item, u64 item_count, u64 adds, const u64* plai
             low += product;
             high += high_product(x, y) + (low < product);
         }
-        const u64 word = 0 - prime.of_one * prime.value;  // 2^64 mod p
-        u64 sum = multiply_residues(reduce_word(high, prime), word, prime) + reduce_word(low, prime);
-        sum = reduce_once(sum, prime.value);
+        const u64 sum = reduce_words(high, low, prime);
         u64* const to = out + first_item + index;
         *to = adds ? reduce_once(*to + sum, prime.value) : sum;
     });

@@ -75,6 +75,33 @@ ring_mul(u64* out, const u64* a, u64 a_step, const u64* b, u64 b_step, const u64
 }
 HEKAT_BLOCK_KERNEL(ring_mul)
 
+// out (rows, columns, primes, degree) = a (rows, terms, ...) b (terms, columns, ...), one block a row of
+// residues, slot by slot. Sums of up to 2^28 products of residues stay below 2^128.
+HEKAT_KERNEL(kMostThreads)
+ring_dot(u64* out, const u64* a, const u64* b, u64 terms, u64 columns, const u64* ring, u64 degree,
+         u64 prime_count) {
+    const u32 number = prime_of_row(block_index(), (u32)prime_count);
+    const u64 element = element_of_row(block_index(), (u32)prime_count);
+    const u64 row = element / columns;
+    const u64 column = element % columns;
+    const Prime prime = load_prime(ring, number, (u32)degree).prime;
+    for_each_thread([&](u32 thread) {
+        for (u64 n = thread; n < degree; n += block_threads()) {
+            u64 low = 0;
+            u64 high = 0;
+            for (u64 term = 0; term < terms; ++term) {
+                const u64 x = a[((row * terms + term) * prime_count + number) * degree + n];
+                const u64 y = b[((term * columns + column) * prime_count + number) * degree + n];
+                const u64 product = x * y;
+                low += product;
+                high += high_product(x, y) + (low < product);
+            }
+            out[block_index() * degree + n] = reduce_words(high, low, prime);
+        }
+    });
+}
+HEKAT_BLOCK_KERNEL(ring_dot)
+
 // factors (primes, degree) of one element's residues: two words each.
 HEKAT_KERNEL(kMostThreads)
 find_factors(u64* factors, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
