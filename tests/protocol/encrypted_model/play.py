@@ -100,21 +100,23 @@ def play(
     resume: Mapping[str, ShareState] | None = None,
     roles: Mapping[str, Role] | None = None,
     tamper: Tamper = lambda sender, to, step, message: message,
+    states: dict[str, list[ShareState]] | None = None,
     **given: Any,
 ) -> Played:
-    """Play every role; `roles` replace some of them, `tamper` changes messages before they leave, `given` are fields of
+    """Play every role; `roles` replace some of them, `tamper` changes messages before they leave, `states` is kept
+    also where the run fails, `given` are fields of
     the runs of all."""
     keys = {name: PartyKey.generate() for name in settings.everyone}
     sessions = make_sessions(keys, run_id="test", protocol="encrypted_model", job_digest=bytes(32))
-    played = Played({}, sessions=sessions)
+    played = Played({}, sessions=sessions, states={} if states is None else states)
 
     def play_role(name: str, channel: RecordedChannel) -> OwnedModel | None:
-        states, rounds = played.states.setdefault(name, []), played.rounds.setdefault(name, [])
+        rounds = played.rounds.setdefault(name, [])
         run = EncryptedModelRun(
             sessions[name].stopwatch,
             on_round=lambda record: rounds.append(record.round_number),
             on_model=played.models.append,
-            save=states.append,
+            save=played.states.setdefault(name, []).append,
             resume_from=None if resume is None else resume[name],
             **given,
         )

@@ -88,7 +88,7 @@ def check_room(size: int, target_count: int, rounds: int) -> None:
             "an encrypted model has too many numbers",
             expected=f"at most {LARGEST_SIZE}: a weight of each column and the intercept, with momentum twice as many",
             got=str(size),
-            cure="leave columns out, set training.momentum = 0, or train a model that hosts may read",
+            cure="leave columns out, set training.momentum = 0, or protocol = 'horizontal'",
         )
     if truncation_bits(size * target_count, rounds) < LEAST_TRUNCATION_BITS:
         raise BoundError(

@@ -22,7 +22,7 @@ def features_of(table: Table) -> FloatArray:
             f"{table.name} has sparse rows",
             expected="dense rows: a local epoch is one square matrix over all columns",
             got="sparse ones",
-            cure="set sparse = false in the job, or train with a model that hosts may read",
+            cure="set sparse = false in the job, or protocol = 'horizontal'",
         )
     if not features.shape[1] or len(table) < LEAST_ROWS:
         raise InputError(
