@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-first-day bench-network bench-training bench-trees bench-vertical build docs images clean
+.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-cuda bench-first-day bench-network bench-networks bench-training bench-trees bench-vertical build docs images clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
 	@echo "make bench-first-day   CSV files to a model, a million rows, two hundred parties (about 5 minutes)"
 	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (ten minutes, with it half an hour)"
+	@echo "make bench-networks   encrypted models, ResNet50, VGG16 and DenseNet169, beside plain; DATA=FOLDER adds AUC (half an hour)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"
@@ -194,10 +195,16 @@ bench-trees: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_trees.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py
 
+# Networks: an aggregation of large ones, training on an encrypted model; DATA is a folder with credit/, whose held-out
+# scores are measured then too.
+bench-networks: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench_networks.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/write_measured_pages.py
+
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.
 bench-training: $(VENV)/.bench
 	@test -n "$(DATA)" || { echo "say where the data lies: make bench-training DATA=FOLDER"; exit 2; }
-	$(BIN)/python benchmarks/train_papers.py --data $(DATA)
+	PYTHONPATH=benchmarks $(BIN)/python -m training.train_papers --data $(DATA)
 	$(BIN)/python benchmarks/bench_fedml_he.py
 	$(BIN)/python benchmarks/bench_loop_memory.py
 	$(BIN)/python benchmarks/write_benchmarks_page.py

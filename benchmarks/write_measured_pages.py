@@ -10,9 +10,13 @@ from typing import Any
 
 from pages.first_day import NAMES as FIRST_DAY_NAMES
 from pages.first_day import render_first_day
+from pages.flash import NAMES as FLASH_NAMES
+from pages.flash import render_flash
 from pages.gpu import render_gpu
 from pages.lattice import render_lattice
 from pages.network import IMAGE, PARTS, render_network
+from pages.networks import NAMES as NETWORKS_NAMES
+from pages.networks import render_networks
 from pages.summary import summary_rows
 from pages.trees import IMAGE as TREES_IMAGE
 from pages.trees import NAMES as TREES_NAMES
@@ -40,6 +44,11 @@ def render_pages() -> dict[str, str]:
         "set_intersection.md": ("Set intersection", _section("psi", render_intersection)),
         "vertical.md": ("Vertical regression", _section("vertical", render_vertical)),
         "trees.md": ("Boosted trees", render_trees({name: _read(name) for name in TREES_NAMES}, _place)),
+        "networks.md": (
+            "Networks and encrypted models",
+            render_networks({name: _read(name) for name in NETWORKS_NAMES}, _place),
+        ),
+        "flash.md": ("FLASH's nine applications", _flash()),
         "network.md": ("Between processes and engines", _network()),
         "first_day.md": ("The first day", render_first_day({name: _read(name) for name in FIRST_DAY_NAMES}, _place)),
         "gpu.md": ("On a GPU", _gpus()),
@@ -93,6 +102,11 @@ def _section(name: str, render_section: Callable[[dict[str, Any], str], list[str
 
 def _network() -> list[str]:
     return render_network({part: _read(f"network-{part}") for part in PARTS}, _place)
+
+
+def _flash() -> list[str]:
+    results = {name: _read(name) for name in FLASH_NAMES}
+    return render_flash(results, {name: _place(content) for name, content in results.items() if content is not None})
 
 
 def _gpus() -> list[str]:

@@ -126,7 +126,7 @@ def curve(protection: str, rounds: int, round_s: float, loss: float) -> Any:
 def trainer(monkeypatch: pytest.MonkeyPatch) -> Any:
     pytest.importorskip("torch", reason="needs hekat[torch]")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("train_papers")
+    return importlib.import_module("training.train_papers")
 
 
 def test_a_runs_ratio_counts_the_exchange_of_all_rounds(trainer) -> None:

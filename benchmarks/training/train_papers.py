@@ -1,6 +1,6 @@
 """Trains BatchCrypt's three models over nine parties, plain, with lattice and with Paillier, and the credit tables.
 
-    python benchmarks/train_papers.py --data FOLDER [--only mlp cnn lstm credit] [--quick]
+    PYTHONPATH=benchmarks python -m training.train_papers --data FOLDER [--only mlp cnn lstm credit] [--quick]
 
 FOLDER holds images/, shakespeare/ and credit/. Every finished run is written to results/training-NAME.json at once, so
 an interrupted measurement keeps what it has. Paillier's exact sums equal the lattice's: it is run for a few rounds,
