@@ -28,6 +28,10 @@ _TITLES = {
         "Boosted trees, the same columns and other rows",
         '`protocol = "horizontal_trees"`.',
     ),
+    "encrypted_model": (
+        "A model that hosts train and cannot read, the same columns and other rows",
+        '`protocol = "encrypted_model"`.',
+    ),
     "vertical_linear": ("Other columns of the same people", '`protocol = "vertical_linear"`.'),
     "vertical_trees": ("Boosted trees on other columns of the same people", '`protocol = "vertical_trees"`.'),
     "psi": ("Which ids are common", '`protocol = "psi"`.'),

@@ -13,6 +13,7 @@ from typing import Any
 
 from hekat.channel import PartyKey
 from hekat.job.averaging.job_file import load_averaging_job
+from hekat.job.encrypted_model.job_file import load_encrypted_model_job
 from hekat.job.horizontal.job_file import load_job
 from hekat.job.horizontal_trees.job_file import load_row_trees_job
 from hekat.job.policy.site_lines import SitePolicy
@@ -165,6 +166,13 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
             + f"weight_max = 10\n{columns}{keys['horizontal_trees']}",
             load_row_trees_job,
         ),
+        "encrypted_model": (
+            head.format(protocol="encrypted_model")
+            + 'hosts = ["north", "south"]\nowner = "lab"\naggregator = "hub"\narbiter = "judge"\ndata = "visits"\n'
+            + 'classes = ["no", "yes"]\n[protection]\nkind = "paillier"\n'
+            + f"{columns}{keys['encrypted_model']}",
+            load_encrypted_model_job,
+        ),
         "vertical_linear": (
             head.format(protocol="vertical_linear")
             + f'{guest}arbiter = "judge"\nclasses = ["no", "yes"]\n'
@@ -205,6 +213,7 @@ _SOURCES = {
 _ROLES = {
     "horizontal": ("north", "south", "east", "hub"),
     "horizontal_trees": ("north", "south", "east", "hub"),
+    "encrypted_model": ("north", "south", "lab", "hub", "judge"),
     "vertical_linear": ("north", "south", "judge"),
     "vertical_trees": ("north", "south"),
     "psi": ("north", "south"),

@@ -24,7 +24,16 @@ VALUES: dict[str, Any] = {
     "a key that is an escape": {ESCAPE: 1},
     "a huge number": -(10**1000),
 }
-READERS = ("horizontal", "horizontal_trees", "vertical_linear", "vertical_trees", "averaging", "psi", "site")
+READERS = (
+    "horizontal",
+    "horizontal_trees",
+    "encrypted_model",
+    "vertical_linear",
+    "vertical_trees",
+    "averaging",
+    "psi",
+    "site",
+)
 _METHODS = ("take", "take_optional", "take_optional_lines", "take_choice", "take_sections", "has")
 
 

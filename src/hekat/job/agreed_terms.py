@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.data.number_text import count_of
 from hekat.job.averaging.job_file import AveragingJob
+from hekat.job.encrypted_model.job_file import EncryptedModelJob
 from hekat.job.horizontal.colluders import say_colluders
 from hekat.job.horizontal.job_file import Job
 from hekat.job.horizontal_trees.job_file import RowTreesJob
@@ -42,6 +43,8 @@ def terms_of(job: AnyJob) -> list[Term]:
         terms = [*_of_horizontal(job.settings), *_of_horizontal_job(job)]
     elif isinstance(job, RowTreesJob):
         terms = list(_of_row_trees(job))
+    elif isinstance(job, EncryptedModelJob):
+        terms = list(_of_encrypted_model(job))
     elif isinstance(job, VerticalJob):
         terms = [*_of_vertical(job.settings), *_of_vertical_job(job)]
     elif isinstance(job, TreesJob):
@@ -58,6 +61,8 @@ def _protocol_of(job: AnyJob) -> str:
         return "psi: which ids are common, nothing is trained"
     if isinstance(job, RowTreesJob):
         return "horizontal_trees: boosted trees, other rows, the same columns"
+    if isinstance(job, EncryptedModelJob):
+        return "encrypted_model: other rows, the same columns; one role alone gets the model"
     if isinstance(job, VerticalJob):
         return "vertical_linear: other columns of the same people"
     if isinstance(job, TreesJob):
@@ -131,6 +136,25 @@ def _of_row_trees(job: RowTreesJob) -> Iterator[Term]:
     yield "least rows of a leaf", f"{training.min_samples_leaf:,}, of all parties; a bin can hold a single row"
     if settings.held_out_fraction:
         yield "held out", f"{settings.held_out_fraction:g} of every party's rows, whose losses and counts are summed"
+    if job.columns.specs:
+        yield "columns described", ", ".join(spec.name for spec in job.columns.specs)
+
+
+def _of_encrypted_model(job: EncryptedModelJob) -> Iterator[Term]:
+    settings, training = job.settings, job.settings.training
+    yield "hosts, who have rows", ", ".join(settings.hosts)
+    yield "owner", f"{settings.owner}: alone GETS THE MODEL"
+    yield "arbiter", f"{settings.arbiter}: holds the key, and must not work with the aggregator or a host"
+    yield "aggregator", f"{settings.aggregator}: adds ciphertexts, has no key"
+    yield "protection", _protection_with_key(settings.protection, settings.key_bits)
+    yield "trains", f"{settings.task}, {count_of(training.rounds, 'round')}, on weights that no host can read"
+    every = training.report_every
+    opened = f"every {count_of(every, 'round')}, and after the last one" if every else "after the last round"
+    yield "the owner is given the model", opened
+    if training.standardise:
+        yield "opened sums", "means and spreads of columns over all hosts, which hosts and owner learn"
+    if job.hold_out:
+        yield "held out", f"{job.hold_out:g} of the rows of {settings.owner}, to measure the model on"
     if job.columns.specs:
         yield "columns described", ", ".join(spec.name for spec in job.columns.specs)
 

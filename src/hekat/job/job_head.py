@@ -13,7 +13,7 @@ from hekat.job.section import Section, check_format, parse_toml, read_bytes
 from hekat.state.file_format import FileFormat
 
 JOB_FORMAT = FileFormat("job file", ("0.1.0", "0.2.0"))
-PLAYED_PROTOCOLS = ("horizontal", "horizontal_trees", "vertical_linear", "vertical_trees", "psi")
+PLAYED_PROTOCOLS = ("horizontal", "horizontal_trees", "encrypted_model", "vertical_linear", "vertical_trees", "psi")
 """What Hekat computes by itself, on rows that a site file names."""
 PROTOCOLS = (*PLAYED_PROTOCOLS, "averaging")
 SITE_SECTIONS = ("party", "policy", "common_data", "common_models", "machine", "live")

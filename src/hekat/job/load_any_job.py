@@ -8,6 +8,7 @@ from pathlib import Path
 from hekat.errors import JobError
 from hekat.job.approvals import check_approved
 from hekat.job.averaging.job_file import AveragingJob, load_averaging_job
+from hekat.job.encrypted_model.job_file import EncryptedModelJob, load_encrypted_model_job
 from hekat.job.horizontal.job_file import Job, load_job
 from hekat.job.horizontal_trees.job_file import RowTreesJob, load_row_trees_job
 from hekat.job.job_head import read_head
@@ -16,11 +17,12 @@ from hekat.job.site_file import Site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
 
-AnyJob = Job | RowTreesJob | VerticalJob | TreesJob | IntersectionJob | AveragingJob
+AnyJob = Job | RowTreesJob | EncryptedModelJob | VerticalJob | TreesJob | IntersectionJob | AveragingJob
 
 _LOADERS: Mapping[str, Callable[[Path], AnyJob]] = {
     "horizontal": load_job,
     "horizontal_trees": load_row_trees_job,
+    "encrypted_model": load_encrypted_model_job,
     "vertical_linear": load_vertical_job,
     "vertical_trees": load_trees_job,
     "psi": load_intersection_job,
@@ -40,7 +42,7 @@ def roles_of(job: AnyJob) -> tuple[str, ...]:
 
 def aggregator_of(job: AnyJob) -> str | None:
     """The role that adds updates; None where the job has none."""
-    return job.settings.aggregator if isinstance(job, (Job, RowTreesJob, AveragingJob)) else None
+    return job.settings.aggregator if isinstance(job, (Job, RowTreesJob, EncryptedModelJob, AveragingJob)) else None
 
 
 def approvers_of(job: AnyJob) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from hekat.job.job_head import read_head
 from hekat.job.load_any_job import AnyJob, check_is_played, check_role_may_run
 from hekat.job.site_file import Site
 from hekat.launch.rows.rehearsed_dropouts import check_dropouts
+from hekat.run.encrypted_model.load_inputs import load_encrypted_model_inputs
+from hekat.run.encrypted_model.role_run import load_stopped_role, run_encrypted_model_role
 from hekat.run.horizontal.found_categories import settle_as_before
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.resume import load_stopped
@@ -92,6 +94,8 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
         return _load_horizontal(files, role, dropouts or {})
     if protocol == "horizontal_trees":
         return _load_row_trees(files, role, dropouts or {})
+    if protocol == "encrypted_model":
+        return _load_encrypted_model(files, role)
     if protocol == "vertical_linear":
         vertical = load_vertical_inputs(files.job, files.site, files.ask_passphrase, role=role)
         keys = find_own_keys(vertical.job, role, vertical.party_keys, files.keys)
@@ -132,6 +136,16 @@ def _load_row_trees(files: RoleFiles, role: str, dropouts: Mapping[str, int]) ->
         return run_row_trees_role(inputs, place, dropout_iteration=dropouts.get(role), stopped=stopped)
 
     return LoadedRole(role, inputs.job, inputs.site, keys, play)
+
+
+def _load_encrypted_model(files: RoleFiles, role: str) -> LoadedRole:
+    inputs = load_encrypted_model_inputs(files.job, files.site, files.ask_passphrase, role=role)
+    keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)
+    check_role_may_run(inputs.site, inputs.job, role)
+    stopped = None if files.resume is None else load_stopped_role(files.resume, inputs, role)
+    return LoadedRole(
+        role, inputs.job, inputs.site, keys, lambda place: run_encrypted_model_role(inputs, place, stopped)
+    )
 
 
 def _load_trees(files: RoleFiles, role: str) -> LoadedRole:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from hekat.job.averaging.job_file import AveragingJob
+from hekat.job.encrypted_model.job_file import EncryptedModelJob
 from hekat.job.horizontal.job_file import Job
 from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.load_any_job import AnyJob, roles_of
@@ -29,6 +30,8 @@ def first_state(
         protocol, protection, central = "horizontal", job.settings.protection, job.settings.aggregator
     elif isinstance(job, RowTreesJob):
         protocol, protection, central = "horizontal_trees", job.settings.protection, job.settings.aggregator
+    elif isinstance(job, EncryptedModelJob):
+        protocol, protection, central = "encrypted_model", job.settings.protection, job.settings.aggregator
     elif isinstance(job, AveragingJob):
         protocol, protection, central = "averaging", job.settings.protection, job.settings.aggregator
     elif isinstance(job, TreesJob):

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from hekat.errors import StateError
 from hekat.report import shape
+from hekat.report.encrypted_model.summary import ENCRYPTED_MODEL_SUMMARY
 from hekat.report.horizontal.summary import check_horizontal_summary
 from hekat.report.horizontal_trees.summary import check_row_trees_summary
 from hekat.report.psi.summary import PSI_SUMMARY
@@ -24,6 +25,7 @@ Summary = dict[str, Any]
 _SHAPES: Mapping[str, shape.Check] = {
     "horizontal": check_horizontal_summary,
     "horizontal_trees": check_row_trees_summary,
+    "encrypted_model": ENCRYPTED_MODEL_SUMMARY,
     "vertical_linear": VERTICAL_SUMMARY,
     "vertical_trees": TREES_SUMMARY,
     "psi": PSI_SUMMARY,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hekat.report.brief import Brief
+from hekat.report.encrypted_model.view import ENCRYPTED_MODEL_VIEW
 from hekat.report.horizontal.view import HORIZONTAL_VIEW
 from hekat.report.horizontal_trees.view import ROW_TREES_VIEW
 from hekat.report.psi.view import PSI_VIEW
@@ -17,6 +18,7 @@ from hekat.report.view import Facts, Finding, View
 _VIEWS: Mapping[str, View] = {
     "horizontal": HORIZONTAL_VIEW,
     "horizontal_trees": ROW_TREES_VIEW,
+    "encrypted_model": ENCRYPTED_MODEL_VIEW,
     "vertical_linear": VERTICAL_VIEW,
     "vertical_trees": TREES_VIEW,
     "psi": PSI_VIEW,

@@ -59,6 +59,18 @@ def trees(*sections: str, protection: str = "") -> str:
     )
 
 
+def encrypted_model(*sections: str, protection: str = "") -> str:
+    """Three rounds of two hosts on a model that a third party gets."""
+    return _job(
+        "encrypted_model",
+        'hosts = ["north", "east"]\nowner = "south"\naggregator = "hub"\narbiter = "notary"\ndata = "visits"\n'
+        'classes = ["no", "yes"]',
+        *sections,
+        "[training]\nrounds = 3",
+        f"[protection]\n{protection}",
+    )
+
+
 def intersection(lines: str = "") -> str:
     """Two parties that compare ids."""
     return _job("psi", 'guest = "north"\nhosts = ["east"]\ndata = "visits"', f"[intersection]\n{lines}")
@@ -165,6 +177,14 @@ CASES: Mapping[str, Case] = {
         trees(protection='kind = "paillier"\nkey_bits = 2048'), "min_key_bits = 2049", "min_key_bits = 2048"
     ),
     "max_rounds: iterations": Case(trees(), "max_rounds = 2", "max_rounds = 3"),
+    "protocols: encrypted model": Case(encrypted_model(), PSI, 'protocols = ["encrypted_model"]'),
+    "protections: encrypted model": Case(encrypted_model(), 'protections = ["paillier"]', 'protections = ["lattice"]'),
+    "models: encrypted model": Case(encrypted_model(), 'models = ["linear"]', 'models = ["logistic"]'),
+    "max_rounds: encrypted model": Case(encrypted_model(), "max_rounds = 2", "max_rounds = 3"),
+    "min_parties: encrypted model": Case(encrypted_model(), "min_parties = 3", "min_parties = 2"),
+    "min_key_bits: encrypted model": Case(
+        encrypted_model(protection='kind = "paillier"\nkey_bits = 2048'), "min_key_bits = 2049", "min_key_bits = 2048"
+    ),
     "joined_rows": Case(
         vertical('test_data = "visits"', "[compare]\ncentralised = true"),
         "exactness_check = true",
@@ -279,6 +299,11 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "server_learns_model": (
         "launch/nvflare/protected/test_hostile_server.py::test_a_site_may_forbid_that_the_server_learns_the_model",
         "launch/flower/test_party_process.py::test_a_site_forbids_what_its_policy_says",
+    ),
+    "model_owners": (
+        "job/encrypted_model/test_encrypted_model_job_file.py::test_a_site_says_to_whom_a_model_of_its_rows_may_go",
+        "job/encrypted_model/test_encrypted_model_job_file.py::"
+        "test_the_owner_is_listed_by_its_key_where_the_job_gives_names_keys",
     ),
     "max_rounds": (
         "launch/nvflare/protected/test_hostile_server.py::test_a_server_that_asks_out_of_turn_is_refused",

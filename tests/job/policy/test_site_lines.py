@@ -43,13 +43,13 @@ def test_a_file_without_the_newer_lines_means_what_it_meant(tmp_path) -> None:
     policy = load_site(path).policy
     assert (policy.protections, policy.openings) == (("lattice", "paillier", "none"), ("committee", "shared"))
     assert (policy.protocols, policy.models, policy.max_rounds) == (
-        ("horizontal", "horizontal_trees", "vertical_linear", "vertical_trees", "psi"),
+        ("horizontal", "horizontal_trees", "encrypted_model", "vertical_linear", "vertical_trees", "psi"),
         None,
         None,
     )
     assert (policy.max_value_bits, policy.max_validation_bins, policy.min_category_rows) == (40, 4096, 5)
     assert (policy.require_approval, policy.approved_jobs) == (False, None)
-    assert (policy.single_ids, policy.server_learns_model) == (False, False)
+    assert (policy.single_ids, policy.server_learns_model, policy.model_owners) == (False, False, ())
 
 
 WRONG = {

@@ -237,7 +237,9 @@ def test_a_job_of_another_protocol_is_told_apart(firms) -> None:
         load_job(path)
     with pytest.raises(JobError, match="this is a job of protocol 'psi'"):
         load_vertical_job(firms.write_job(protocol='"psi"'))
-    with pytest.raises(JobError, match="expected 'horizontal' or 'horizontal_trees' or 'vertical_"):
+    with pytest.raises(
+        JobError, match="expected 'horizontal' or 'horizontal_trees' or 'encrypted_model' or 'vertical_"
+    ):
         load_vertical_job(firms.write_job(protocol='"vertical"'))
 
 

@@ -20,6 +20,7 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import InputError, KeyRefusedError
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import roles_of
+from hekat.launch.encrypted_model.processes import run_encrypted_model_in_processes
 from hekat.launch.horizontal.processes import run_job_in_processes
 from hekat.launch.horizontal_trees.processes import run_row_trees_in_processes
 from hekat.launch.local.processes import JobFiles
@@ -28,6 +29,7 @@ from hekat.launch.psi.processes import run_intersection_in_processes
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.processes import run_vertical_in_processes
 from hekat.launch.vertical_trees.run import run_trees_in_processes
+from hekat.run.encrypted_model.load_inputs import EncryptedModelInputs, load_encrypted_model_inputs
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal_trees.load_inputs import RowTreesInputs, load_row_trees_inputs
 from hekat.run.progress import Progress
@@ -87,6 +89,11 @@ def _load_row_trees(options: argparse.Namespace) -> RowTreesInputs:
     return load_row_trees_inputs(options.job, options.site, lambda: _read_passphrase(options, "the leader's"))
 
 
+def _load_encrypted_model(options: argparse.Namespace) -> EncryptedModelInputs:
+    refuse_options(options, "encrypted_model", "lose")
+    return load_encrypted_model_inputs(options.job, options.site, lambda: _read_passphrase(options, "the arbiter's"))
+
+
 def _load_vertical(options: argparse.Namespace) -> VerticalInputs:
     refuse_options(options, "vertical_linear", "lose")
     return load_vertical_inputs(options.job, options.site, lambda: _read_passphrase(options, "a role's"))
@@ -114,6 +121,12 @@ def _play_row_trees(
 ) -> RunResult:
     dropouts = gather_dropouts(options.lose)
     return run_row_trees_in_processes(inputs, files, options.runs, progress, dropouts=dropouts)
+
+
+def _play_encrypted_model(
+    inputs: EncryptedModelInputs, options: argparse.Namespace, files: JobFiles, progress: Progress
+) -> RunResult:
+    return run_encrypted_model_in_processes(inputs, files, options.runs, progress)
 
 
 def _play_vertical(
@@ -149,6 +162,7 @@ _Play = Callable[[Any, argparse.Namespace, JobFiles, Progress], RunResult]
 _RUNNERS: Mapping[str, tuple[_Load, _Play, Callable[[Path], bool]]] = {
     "horizontal": (_load_horizontal, _play_horizontal, has_checkpoint),
     "horizontal_trees": (_load_row_trees, _play_row_trees, has_checkpoint),
+    "encrypted_model": (_load_encrypted_model, _play_encrypted_model, has_checkpoints),
     "vertical_linear": (_load_vertical, _play_vertical, has_checkpoints),
     "vertical_trees": (_load_trees, _play_trees, has_checkpoints),
     "psi": (_load_psi, _play_psi, lambda folder: False),

@@ -11,6 +11,7 @@ from hekat.data import ColumnSpecs
 from hekat.errors import JobError
 from hekat.job.horizontal.default_algorithm import default_algorithm, default_rounds, default_value_bits
 from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
+from hekat.job.horizontal.model_access import refuse_model_access
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
 from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
@@ -66,6 +67,7 @@ def load_job(path: Path) -> Job:
     """The job at `path`, checked whole. Raises JobError, InputError or PolicyError with the key and the cure."""
     head = read_head_of(path, PROTOCOL)
     top = head.rest
+    refuse_model_access(top)
     data = top.take("data", str)
     test_data = top.take_optional("test_data", str)
     settings = _read_settings(top, head.version)
@@ -162,6 +164,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
 
 
 def _read_model(section: Section) -> ModelSettings:
+    refuse_model_access(section)
     default = ModelSettings()
     model = ModelSettings(
         name=section.take("name", str, default.name),
@@ -193,6 +196,7 @@ def read_codec(section: Section, value_bits: int | None = None) -> CodecSettings
 
 
 def _read_training(section: Section, version: int, algorithm: str, model: str) -> TrainingSettings:
+    refuse_model_access(section)
     default = TrainingSettings()
     if "proximal_mu" in section.remaining() and algorithm != "fedprox":
         raise JobError(

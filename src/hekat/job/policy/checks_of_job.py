@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hekat.job.averaging.job_file import AveragingJob
 from hekat.job.averaging.site_check import averaging_checks
+from hekat.job.encrypted_model.job_file import EncryptedModelJob
+from hekat.job.encrypted_model.site_check import encrypted_model_checks
 from hekat.job.horizontal.job_file import Job
 from hekat.job.horizontal.site_check import horizontal_checks
 from hekat.job.horizontal_trees.job_file import RowTreesJob
@@ -40,6 +42,8 @@ def _of_protocol(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[PolicyC
         return horizontal_checks(site, job, here)
     if isinstance(job, RowTreesJob):
         return row_trees_checks(site, job, here)
+    if isinstance(job, EncryptedModelJob):
+        return encrypted_model_checks(site, job, here)
     if isinstance(job, IntersectionJob):
         return intersection_checks(site, job, here)
     if isinstance(job, AveragingJob):

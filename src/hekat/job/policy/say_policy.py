@@ -65,9 +65,9 @@ def _listed(some: str, anything: str, key: str) -> Callable[[SitePolicy], str]:
 
 _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     "protocols": lambda policy: (
-        "what may be done together with others: train on the same columns (horizontal), on other columns of the same "
-        "people a regression (vertical_linear) or trees (vertical_trees), find common ids (psi), average updates of an "
-        "app that an engine runs (averaging)"
+        "what may be done together with others: train on the same columns (horizontal, horizontal_trees), also a model "
+        "that no host reads (encrypted_model), on other columns of the same people a regression (vertical_linear) or "
+        "trees (vertical_trees), find common ids (psi), average updates of an app that an engine runs (averaging)"
     ),
     "protections": _protections,
     "openings": _openings,
@@ -107,6 +107,11 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "who runs the server of an engine may see the mean model of every round",
         "the server sees no model: it is written at the sites alone",
         "server_learns_model",
+    ),
+    "model_owners": lambda policy: (
+        "these, beside the roles here, may be given a model that this site trains and cannot read (encrypted_model)"
+        if policy.model_owners
+        else "a model that this site trains and cannot read (encrypted_model) goes to a role here, or is not trained"
     ),
     "max_rounds": _listed(
         "at most so many rounds of a horizontal job, comparisons included, or epochs of a vertical one: each "

@@ -35,7 +35,8 @@ class SitePolicy:
     `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
     from hosts which rows a node has, so that they cannot hold sums to a least number of rows. `joined_rows` lets this
     process put the parties' rows together for a comparison. `single_ids` lets a party of an intersection ask about one
-    person. `server_learns_model` lets the server of an engine see the mean model.
+    person. `server_learns_model` lets the server of an engine see the mean model. `model_owners` are those who alone
+    may get a model of the rows here, in a training on an encrypted model: public keys, or, for jobs without, names.
     `max_rounds` bounds a horizontal job's rounds, comparisons included, a vertical regression's epochs, and the
     iterations of trees (None: no limit),
     `max_value_bits` the bits of one number in sums of updates that are opened and in gradients that a party sees,
@@ -65,6 +66,7 @@ class SitePolicy:
     joined_rows: bool = False
     single_ids: bool = False
     server_learns_model: bool = False
+    model_owners: tuple[str, ...] = ()
     max_rounds: int | None = None
     max_value_bits: int = MOST_VALUE_BITS
     max_validation_bins: int = MAX_BINS
@@ -112,6 +114,7 @@ def read_policy(section: Section) -> SitePolicy:
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
         single_ids=section.take("single_ids", bool, default.single_ids),
         server_learns_model=section.take("server_learns_model", bool, default.server_learns_model),
+        model_owners=_read_keys_or_names(section, "model_owners") or (),
         max_rounds=section.take_optional("max_rounds", int),
         max_value_bits=section.take("max_value_bits", int, default.max_value_bits),
         max_validation_bins=section.take("max_validation_bins", int, default.max_validation_bins),
@@ -119,7 +122,7 @@ def read_policy(section: Section) -> SitePolicy:
         max_predictions=section.take("max_predictions", int, default.max_predictions),
         max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
         max_sum_memory_mib=section.take("max_sum_memory_mib", int, default.max_sum_memory_mib),
-        committee_members=_read_committee_members(section),
+        committee_members=_read_keys_or_names(section, "committee_members"),
         min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
         min_parties=section.take("min_parties", int, default.min_parties),
         require_approval=section.take("require_approval", bool, default.require_approval),
@@ -136,7 +139,7 @@ def policy_keys() -> tuple[str, ...]:
 
 
 def is_key_line(text: str) -> bool:
-    """Whether an entry of policy.committee_members is a public key: no name of a role has a colon."""
+    """Whether an entry of policy.committee_members or model_owners is a public key: no name of a role has a colon."""
     return ":" in text
 
 
@@ -154,14 +157,14 @@ def _check_ranges(policy: SitePolicy, place: str) -> None:
         )
 
 
-def _read_committee_members(section: Section) -> tuple[str, ...] | None:
-    entries = section.take_optional_texts("committee_members")
+def _read_keys_or_names(section: Section, key: str) -> tuple[str, ...] | None:
+    entries = section.take_optional_texts(key)
     for entry in filter(is_key_line, entries or ()):
         try:
             PartyPublicKey.from_line(entry)
         except HekatError as error:
             raise JobError(
-                f"{section.place}.committee_members holds what is neither a public party key nor a name",
+                f"{section.place}.{key} holds what is neither a public party key nor a name",
                 expected=error.expected,
                 got=error.got,
                 cure=error.cure,

@@ -66,21 +66,19 @@ def save_trained_model(
 ) -> None:
     """Write model.npz into `folder`, and model.safetensors where `made` is a PyTorch model. Raises StateError."""
     settings, standardiser = job.settings, state.standardiser
-    metadata = {
-        "format": MODEL_FORMAT.newest,
-        "hekat": version("hekat"),
-        "job": job.name,
-        "model": settings.model.name,
-        "hidden": list(settings.model.hidden),
-        "l2": settings.model.own_l2 + penalty_of(state.optimiser_state),
-        "classes": list(settings.classes) if settings.classes is not None else None,
-        "columns": list(feature_names),
-        "column_specs": job.columns.of_features().to_json(),
-        "sparse": job.sparse,
-        "code": made.code,
-        "rounds": state.rounds_done,
-        "predict": _PREDICT if standardiser.fill is None else _FILL_FIRST + _PREDICT,
-    }
+    metadata = describe_model(
+        job=job.name,
+        model=settings.model.name,
+        hidden=settings.model.hidden,
+        l2=settings.model.own_l2 + penalty_of(state.optimiser_state),
+        classes=settings.classes,
+        columns=feature_names,
+        column_specs=job.columns,
+        rounds=state.rounds_done,
+        sparse=job.sparse,
+        code=made.code,
+        fills=standardiser.fill is not None,
+    )
     prepared = {_MEAN: standardiser.mean, _SPREAD: standardiser.spread}
     if standardiser.fill is not None:
         prepared[_FILL] = standardiser.fill
@@ -90,6 +88,46 @@ def save_trained_model(
         beside = {**metadata, **{name: values.tolist() for name, values in prepared.items()}}
         content = _encode_tensors(made.model.state_dict(state.parameters), beside)
         replace_file(folder / TENSORS_FILE, content)
+
+
+def describe_model(
+    *,
+    job: str,
+    model: str,
+    l2: float,
+    classes: tuple[str, ...] | None,
+    columns: tuple[str, ...],
+    column_specs: ColumnSpecs,
+    rounds: int,
+    hidden: tuple[int, ...] = (),
+    sparse: bool = False,
+    code: str = "",
+    fills: bool = False,
+) -> dict[str, Any]:
+    """What stands beside the arrays of a model's file; `fills`: an array has what stands for empty cells."""
+    return {
+        "format": MODEL_FORMAT.newest,
+        "hekat": version("hekat"),
+        "job": job,
+        "model": model,
+        "hidden": list(hidden),
+        "l2": l2,
+        "classes": list(classes) if classes is not None else None,
+        "columns": list(columns),
+        "column_specs": column_specs.of_features().to_json(),
+        "sparse": sparse,
+        "code": code,
+        "rounds": rounds,
+        "predict": _FILL_FIRST + _PREDICT if fills else _PREDICT,
+    }
+
+
+def save_standardised_model(
+    folder: Path, metadata: Mapping[str, Any], parameters: Parameters, standardiser: Standardiser
+) -> None:
+    """Write model.npz of these parameters of standardised columns into `folder`. Raises StateError."""
+    arrays = {**parameters, _MEAN: standardiser.mean, _SPREAD: standardiser.spread}
+    save_model(folder / MODEL_FILE, arrays, metadata)
 
 
 def check_can_export(made: PartyModel) -> None:

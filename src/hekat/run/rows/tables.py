@@ -9,7 +9,7 @@ from hekat.data import Table, arrange_columns, check_has_labels, check_same_sche
 from hekat.data.far_cells import with_notes_on_cells
 from hekat.errors import InputError, JobError
 from hekat.job.data_source import DataSource
-from hekat.job.rows.rows_job import RowsJob
+from hekat.job.rows.rows_job import RowsJob, TabledJob
 from hekat.job.site_file import Site, find_source
 from hekat.run.load_keys import load_key_pair
 from hekat.scheme.paillier import KeyPair
@@ -57,7 +57,7 @@ def check_test_table(table: Table, tables: Mapping[str, Table]) -> Table:
     return test_table
 
 
-def load_rows(site: Site, source: DataSource, job: RowsJob, name: str, *, for_training: bool = True) -> Table:
+def load_rows(site: Site, source: DataSource, job: TabledJob, name: str, *, for_training: bool = True) -> Table:
     """The table of a source, under the job's description of columns. Raises InputError or JobError."""
     table = load_table(
         source.kind,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hekat.protocol.role_session import RoleSession
 
-_NUMBER = re.compile(r"(?:(?:epoch|batch|column|part|tree|level|class)-\d+|(?<=/)\d+)/?")
+_NUMBER = re.compile(r"(?:(?:round|epoch|batch|column|part|tree|level|class)-\d+|(?<=/)\d+)/?")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The summary of a training on an encrypted model."""
