@@ -87,10 +87,19 @@ def clinics(tmp_path) -> Clinics:
 
 @dataclass
 class Finished:
-    """A run of the whole job, which tests only look at, and that job's files."""
+    """A run of the whole job in the clear, which tests only look at, and that job's files."""
 
     clinics: Clinics
     result: RunResult
+
+
+@pytest.fixture(scope="package")
+def encrypted(tmp_path_factory) -> Finished:
+    """The same under lattice."""
+    folder = tmp_path_factory.mktemp("encrypted")
+    made = clinics_in(folder / "clinics")
+    made.write_job(protection="lattice")
+    return Finished(made, run_encrypted_model_job(made.load_inputs(), folder / "runs"))
 
 
 @pytest.fixture(scope="package")

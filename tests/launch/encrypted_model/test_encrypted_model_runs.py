@@ -42,6 +42,15 @@ def test_a_run_leaves_a_model_that_its_owner_measured(finished) -> None:
     assert model.columns == ("age", "dose", "town=hill", "town=port", "town=other")
 
 
+def test_encryption_changes_nothing_of_the_model_and_no_host_reads_it(finished, encrypted) -> None:
+    plain, protected = load_summary(finished.result.folder), load_summary(encrypted.result.folder)
+    assert [one["kind"] for one in (*plain["results"], *protected["results"])] == ["plain", "encrypted"]
+    assert protected["results"][0]["metrics"] == pytest.approx(plain["results"][0]["metrics"], abs=1e-6)
+    told = {view["party"]: {row["what"] for row in view["learned"]} for view in protected["seen"]}
+    assert not any("UNENCRYPTED" in what for learned in told.values() for what in learned)
+    assert {role for role, learned in told.items() if any("the model" in what for what in learned)} == {"lab"}
+
+
 def test_events_have_the_loss_of_the_models_that_the_owner_was_given(finished) -> None:
     events = [json.loads(line) for line in (finished.result.folder / "events.jsonl").read_text().splitlines()]
     rounds = [one for one in events if one["event"] == "round"]
@@ -52,7 +61,7 @@ def test_events_have_the_loss_of_the_models_that_the_owner_was_given(finished) -
 
 
 @pytest.mark.drawn
-def test_the_report_says_who_learned_what(finished) -> None:
+def test_the_report_says_who_learned_what(finished, encrypted) -> None:
     summary = load_summary(finished.result.folder)
     page = render_page(summary)
     assert "This run was NOT protected" in page
@@ -60,13 +69,18 @@ def test_the_report_says_who_learned_what(finished) -> None:
     assert page.count("<svg") == 3
     assert len(terminal_tables(summary)) == 6
     assert terminal_findings(summary)
-    facts = dict(brief_of(summary).facts)
-    assert "Two hosts trained a model for lab in 4 rounds on 120 rows, WITHOUT protection" in facts["result"]
-    encrypted = {**summary, "settings": {**summary["settings"], "protection": "lattice"}}
-    facts = dict(brief_of(encrypted).facts)
-    assert facts["learned"].startswith("lab alone got 2 models, the last one final; north and lake, judge and hub")
+    assert "WITHOUT protection (all roles saw it in the clear)" in dict(brief_of(summary).facts)["result"]
+    protected = load_summary(encrypted.result.folder)
+    assert "NOT protected" not in render_page(protected)
+    facts = dict(brief_of(protected).facts)
+    told = (
+        "Two hosts trained a model that they could not read, encrypted under lattice, for lab, in 4 rounds on 120 rows"
+    )
+    assert facts["result"].startswith(told)
+    assert facts["learned"].startswith(
+        "lab alone got 2 models, the last one final; north, lake, judge and hub never saw"
+    )
     assert "works neither with hub nor with a host" in facts["protected"]
-    assert "NOT protected" not in render_page(encrypted)
 
 
 def test_the_owners_file_predicts_as_every_linear_model(finished, tmp_path, capsys) -> None:

@@ -43,14 +43,14 @@ def verdict(summary: Mapping[str, Any]) -> str:
     count = len(summary["rounds"])
     rows = sum((party["rows"] or 0) - party["held_out"] for party in hosts)
     how = (
-        f"that they could not read, encrypted under {settings['protection']}"
+        f"that they could not read, encrypted under {settings['protection']},"
         if is_encrypted(summary)
         else "WITHOUT protection (all roles saw it in the clear)"
     )
     on_rows = f" on {format_count(rows)} rows" if rows else ""
     text = (
-        f"{count_in_words(len(settings['hosts']), 'host')} trained a model for {settings['owner']} in "
-        f"{format_count(count)} {pluralise(count, 'round')}{on_rows}, {how}"
+        f"{count_in_words(len(settings['hosts']), 'host')} trained a model {how} for {settings['owner']}, in "
+        f"{format_count(count)} {pluralise(count, 'round')}{on_rows}"
     )
     found = _on_rows(summary)
     return f"{text}: {found}." if found else f"{text}."
@@ -71,9 +71,10 @@ def learned_sentence(summary: Mapping[str, Any]) -> str:
     settings = summary["settings"]
     if not is_encrypted(summary):
         return "Every role could read the model of every round."
-    hosts = join_names([name for name in settings["hosts"] if name != settings["owner"]])
-    others = [*([hosts] if hosts else []), settings["arbiter"], settings["aggregator"]]
-    return f"{settings['owner']} alone got {models_in_words(summary)}; {join_names(others)} never saw a weight."
+    owner, hosts = settings["owner"], [name for name in settings["hosts"] if name != settings["owner"]]
+    others = join_names([*hosts, settings["arbiter"], settings["aggregator"]])
+    moments = f" Hosts and {owner} learned mean and spread of each column." if settings.get("standardise") else ""
+    return f"{owner} alone got {models_in_words(summary)}; {others} never saw a weight.{moments}"
 
 
 def protected_sentence(summary: Mapping[str, Any]) -> str:
@@ -157,6 +158,7 @@ def _said(summary: Mapping[str, Any]) -> list[str]:
         "hosts train on weights",
         f"{settings['arbiter']} and ",
         f"{settings['owner']} has the final model",
+        *([f"hosts and {settings['owner']} learned the mean"] if len(settings["hosts"]) > 2 else []),
         "metrics are of the ",
     )
     return [note for note in summary["notes"] if note.startswith(starts)]
