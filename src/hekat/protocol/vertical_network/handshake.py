@@ -14,6 +14,7 @@ from hekat.protocol.vertical_network.messages import FirstAddendMessage, HostRea
 from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.row_plan import RowPlan
+from hekat.protocol.vertical_network.run_odds import check_odds
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.protocol.vertical_network.steps import FIRST_STEP, READY_STEP, START_STEP, model_id_of
 
@@ -120,12 +121,23 @@ def take_addend(channel: RecordedChannel, host: str, drawn: ShareArray) -> Share
     return add_shares(drawn, addend)
 
 
-def note_leaks(ledger: Ledger, settings: VerticalNetworkSettings, widths: Mapping[str, int]) -> None:
-    """Note what the run opens beside its messages' own words: each line of a table in SECURITY.md."""
-    shape, epochs = settings.network, settings.training.epochs
+def note_run(
+    ledger: Ledger,
+    settings: VerticalNetworkSettings,
+    run: NetworkRun,
+    plan: RowPlan,
+    widths: Mapping[str, int],
+) -> None:
+    """Note what the run opens beside its messages' own words, its rate as units have it, and its odds.
+
+    Raises BoundError as `check_odds`.
+    """
+    shape, training = settings.network, settings.training
     if settings.protection == "none":
         ledger.note("setup", "protection is NONE: features, slopes and weights leave unencrypted", "disclosed")
-    told = ", ".join(f"{min(width, shape.units * epochs)} of {width} of {host}" for host, width in widths.items())
+    told = ", ".join(
+        f"{min(width, shape.units * training.epochs)} of {width} of {name}" for name, width in widths.items()
+    )
     ledger.note(
         "setup",
         f"outputs tell {settings.guest} directions of features, but for a rotation, by the end of the run: {told}",
@@ -134,6 +146,12 @@ def note_leaks(ledger: Ledger, settings: VerticalNetworkSettings, widths: Mappin
     if settings.host_bottom == "trained":
         bound = "nothing bounds that" if settings.label_privacy is None else "label privacy bounds that"
         ledger.note("setup", f"slopes of features tell hosts the labels of {settings.guest}: {bound}", "disclosed")
+    rate = training.taken_rate(plan.most_rows)
+    ledger.note(
+        "setup", f"weights of hosts move at a rate of {rate:.9g} in a batch of {plan.most_rows:,} rows", "public"
+    )
+    steps = (training.epochs - run.epochs_done) * (len(plan.batches) + 1)
+    check_odds(ledger, settings, list(widths.values()), max(1, steps), plan.most_rows)
 
 
 def _check(peer: str, party: str, *compared: tuple[str, str, str]) -> None:

@@ -13,6 +13,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_network.arithmetic.interface import Arithmetic, Numbers, Product
 from hekat.protocol.vertical_network.messages import ANSWER_MESSAGE, FACTORS_MESSAGE
+from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.protocol.vertical_network.timing_labels import DECRYPT, ENCRYPT, PRODUCTS
 
@@ -70,6 +71,6 @@ class LayerExchange:
         return self.stopwatch.measure(label)
 
 
-def keeps_features(settings: VerticalNetworkSettings) -> bool:
-    """Whether hosts' features never change, so that they are encrypted once a run."""
-    return settings.host_bottom != "trained"
+def kept_uses(settings: VerticalNetworkSettings, run: NetworkRun) -> int:
+    """How many products a batch's features serve where they never change; 0 where they do."""
+    return 0 if settings.host_bottom == "trained" else max(1, settings.training.epochs - run.epochs_done)

@@ -114,6 +114,11 @@ class NetworkTraining:
         _check_real("training.stop_at_loss", self.stop_at_loss, 0.0, math.inf)
 
     @property
+    def limit(self) -> float:
+        """How many spreads a standardised column may lie from its mean; 0: no limit."""
+        return self.limit_spreads if self.standardise else 0.0
+
+    @property
     def momentum_units(self) -> int:
         """The momentum at 2^-8; 0 for sgd."""
         return round(self.momentum * 2**MOMENTUM_BITS) if self.shared_optimiser == "momentum" else 0

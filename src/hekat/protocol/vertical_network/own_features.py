@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,16 @@ import numpy.typing as npt
 from hekat.data import Table, check_finite
 from hekat.data.features import to_dense
 from hekat.errors import InputError
+from hekat.ledger import RecordedChannel
 from hekat.model.split import Bottom, BottomMaker, BottomTask, dense_bottom, random_features, source_columns
-from hekat.protocol.vertical_linear.columns import apply_standardiser, prepare_columns
+from hekat.protocol.vertical_linear.columns import apply_standardiser, describe_limited, prepare_columns
 from hekat.protocol.vertical_network.fixed_point import FloatArray
 from hekat.protocol.vertical_network.model_part import BOTTOM, MEANS, SPREADS, NetworkPart, named, taken
 from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
+NO_BOTTOM: Final = "none"
 _SEED_BYTES = 16
 
 
@@ -33,7 +36,6 @@ class OwnFeatures:
     columns: FloatArray = field(repr=False)
     means: FloatArray = field(repr=False)
     spreads: FloatArray = field(repr=False)
-    limited_count: int
     bottom: Bottom | None
 
     @property
@@ -58,36 +60,51 @@ def draw_seed(run: NetworkRun, purpose: int) -> int:
 
 
 def prepare_own_features(
-    table: Table, settings: VerticalNetworkSettings, run: NetworkRun, party: str, trained_rows: npt.NDArray[np.int64]
+    channel: RecordedChannel, table: Table, settings: VerticalNetworkSettings, run: NetworkRun
 ) -> OwnFeatures:
     """Prepare the columns of `table` and make the party's bottom for them, or take over the one it goes on with.
 
-    Raises InputError for columns that cannot be trained on, and for a bottom of another width than the job's.
+    Raises InputError for columns that cannot be trained on, for a bottom of another width than the job's, and for a
+    warm start from another kind of model.
     """
-    is_guest, training = party == settings.guest, settings.training
-    before = run.begins_with
+    columns, means, spreads = _prepare_columns(channel, table, settings, run)
+    bottom = _make_bottom(channel.party, columns, settings, run) if columns.shape[1] else None
+    if run.start_from is not None and run.resume_from is None:
+        check_goes_on(run.start_from, settings, table.feature_names, kind_of(bottom))
+    if bottom is not None and run.begins_with is not None:
+        bottom.begin_from(taken(BOTTOM, run.begins_with))
+    return OwnFeatures(columns, means, spreads, bottom)
+
+
+def _prepare_columns(
+    channel: RecordedChannel, table: Table, settings: VerticalNetworkSettings, run: NetworkRun
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The columns as they are trained on, with means and spreads: an earlier training's where there is one."""
+    training, before = settings.training, run.begins_with
     dense = Table(to_dense(table.features, table.name), None, table.feature_names, table.name)
-    if before is None:
-        prepared = prepare_columns(
-            dense,
-            standardise=training.standardise,
-            limit_spreads=training.limit_spreads,
-            may_be_empty=is_guest,
-        )
-        means, spreads, limited = prepared.means, prepared.spreads, prepared.limited_count
-        columns = np.asarray(prepared.features, np.float64)
-    else:
+    if before is not None:
         check_finite(dense)
-        means, spreads, limited = before[MEANS], before[SPREADS], 0
-        columns = standardised(dense, means, spreads, training.limit_spreads)
-    if not columns.shape[1]:
-        return OwnFeatures(columns, means, spreads, limited, None)
-    shape = settings.network
+        columns = standardised(dense, before[MEANS], before[SPREADS], training.limit)
+        return columns, before[MEANS], before[SPREADS]
+    prepared = prepare_columns(
+        dense,
+        standardise=training.standardise,
+        limit_spreads=training.limit,
+        may_be_empty=channel.party == settings.guest,
+    )
+    if prepared.limited_count:
+        channel.ledger.note("setup", describe_limited(prepared, training.limit), "public")
+    return np.asarray(prepared.features, np.float64), prepared.means, prepared.spreads
+
+
+def _make_bottom(party: str, columns: FloatArray, settings: VerticalNetworkSettings, run: NetworkRun) -> Bottom:
+    shape, training, is_guest = settings.network, settings.training, party == settings.guest
     trains = is_guest or settings.host_bottom == "trained"
     has_no_map = not is_guest and settings.host_bottom == "source"
+    width = shape.guest_width if is_guest else shape.width_of(party)
     task = BottomTask(
-        columns[trained_rows],
-        columns.shape[1] if has_no_map else shape.guest_width if is_guest else shape.width_of(party),
+        columns[RowPlan.of(len(columns), training).trained],
+        columns.shape[1] if has_no_map else width,
         trains,
         draw_seed(run, 0),
         training.learning_rate,
@@ -96,10 +113,23 @@ def prepare_own_features(
     )
     make = source_columns if has_no_map else run.make_bottom or default_bottom(trains)
     bottom = make(task)
-    _check_bottom(bottom, task, party)
-    if before is not None:
-        bottom.begin_from(taken(BOTTOM, before))
-    return OwnFeatures(columns, means, spreads, limited, bottom)
+    for what, expected, got in (
+        ("width", task.width, bottom.width),
+        ("kind: whether it trains", task.trains, bottom.trains),
+    ):
+        if expected != got:
+            raise InputError(
+                f"the bottom of {party} has another {what} than the job says",
+                expected=str(expected),
+                got=str(got),
+                cure="correct the bottom, or the job's network and protection.host_bottom",
+            )
+    return bottom
+
+
+def kind_of(bottom: Bottom | None) -> str:
+    """What a part of a model calls a bottom."""
+    return NO_BOTTOM if bottom is None else bottom.kind
 
 
 def default_bottom(trains: bool) -> BottomMaker:
@@ -117,20 +147,6 @@ def standardised(table: Table, means: FloatArray, spreads: FloatArray, limit_spr
             cure="begin anew",
         )
     return np.asarray(apply_standardiser(table.features, means, spreads, limit_spreads), np.float64)
-
-
-def _check_bottom(bottom: Bottom, task: BottomTask, party: str) -> None:
-    for what, expected, got in (
-        ("width", task.width, bottom.width),
-        ("kind: whether it trains", task.trains, bottom.trains),
-    ):
-        if expected != got:
-            raise InputError(
-                f"the bottom of {party} has another {what} than the job says",
-                expected=str(expected),
-                got=str(got),
-                cure="correct the bottom, or the job's network and protection.host_bottom",
-            )
 
 
 def check_goes_on(part: NetworkPart, settings: VerticalNetworkSettings, columns: tuple[str, ...], kind: str) -> None:

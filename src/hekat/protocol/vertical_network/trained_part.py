@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hekat.data import Table
 from hekat.protocol.vertical_network.messages import StartMessage
 from hekat.protocol.vertical_network.model_part import NetworkPart
-from hekat.protocol.vertical_network.own_features import OwnFeatures
+from hekat.protocol.vertical_network.own_features import OwnFeatures, kind_of
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
-
-NO_BOTTOM = "none"
 
 
 def make_part(
     party: str,
     settings: VerticalNetworkSettings,
     start: StartMessage,
-    columns: tuple[str, ...],
+    table: Table,
     own: OwnFeatures,
     epochs: int,
     arrays: Mapping[str, npt.NDArray[Any]],
@@ -31,14 +30,14 @@ def make_part(
         settings.hosts,
         settings.task,
         settings.classes,
-        columns,
+        table.feature_names,
         start.model_id,
         epochs,
         settings.host_bottom,
         settings.protection,
-        NO_BOTTOM if own.bottom is None else own.bottom.kind,
+        kind_of(own.bottom),
         settings.network,
         dict(zip(settings.parties, start.widths, strict=True)),
-        settings.training.limit_spreads if settings.training.standardise else 0.0,
+        settings.training.limit,
         arrays,
     )

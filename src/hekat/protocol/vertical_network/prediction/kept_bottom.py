@@ -7,7 +7,7 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.model.split import Bottom, BottomMaker, BottomTask, affine_map, dense_bottom, source_columns
 from hekat.protocol.vertical_network.model_part import BOTTOM, NetworkPart, taken
-from hekat.protocol.vertical_network.trained_part import NO_BOTTOM
+from hekat.protocol.vertical_network.own_features import NO_BOTTOM
 
 _FIXED = ("random_features", "principal_components")
 
