@@ -192,6 +192,7 @@ def policy_lines(*, waives_bin_leak: bool = False) -> list[str]:
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
         default("single_ids", policy.single_ids, "a party of an intersection may ask about one person"),
         default("server_learns_model", policy.server_learns_model, "the server of another engine sees the mean model"),
+        default("model_owners", list(policy.model_owners), "who may get a model that this site trains and cannot read"),
         example(
             "max_rounds",
             50,
