@@ -44,7 +44,7 @@ def make_settings(
         task="linear" if kind == "linear" else "logistic",
         classes=CLASSES[kind],
         training=EncryptedTraining(**training),
-        **({"protection": "none"} | changes),
+        **({"protection": "none", "key_bits": 2048} | changes),
     )
 
 

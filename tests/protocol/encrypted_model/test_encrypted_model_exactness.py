@@ -38,6 +38,8 @@ def state_with(share: Any, rounds_done: int) -> ShareState:
         # Several ciphertexts: 122 numbers, and 3 times 62.
         ("lattice", 2, "binary", 60, 0.9),
         ("lattice", 2, "multiclass", 61, 0.0),
+        ("paillier", 2, "binary", 1, 0.9),
+        ("paillier", 3, "multiclass", 2, 0.0),
     ],
 )
 def test_a_round_is_exact_but_for_one_unit(

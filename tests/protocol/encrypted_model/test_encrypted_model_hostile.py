@@ -21,7 +21,10 @@ from tests.protocol.encrypted_model.play import (
 
 from hekat.data import Table
 from hekat.errors import DivergedError, HekatError, InputError, PartyStoppedError, ProtocolError
+from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.encrypted_model.party_run import ShareState
+from hekat.scheme.paillier import PublicKey, encrypt, generate_keys
+from hekat.wire import from_bytes, to_bytes
 
 SEED = 21
 NORTH, SOUTH = HOSTS[:2]
@@ -118,6 +121,30 @@ def test_messages_that_cannot_be_end_the_run_by_name(what: str) -> None:
     with ends(ProtocolError, match):
         play(settings, make_tables(SEED), tamper=tamper)
     assert changed
+
+
+@pytest.mark.parametrize("what", ["cut off", "under another key", "of another shape"])
+@pytest.mark.parametrize(
+    ("sender", "to", "step"), [(NORTH, AGGREGATOR, "round-1/update"), (AGGREGATOR, ARBITER, "sum")]
+)
+def test_paillier_ciphertexts_that_cannot_be_end_the_run_by_name(sender: str, to: str, step: str, what: str) -> None:
+    keys: list[PublicKey] = []
+
+    def tamper(by: str, whom: str, name: str, message: Any) -> Any:
+        if name == "setup/key":
+            keys.append(from_bytes(message.public_key, PublicKey))
+        if (by, whom) != (sender, to) or not name.endswith(step):
+            return message
+        if what == "cut off":
+            return cut(message)
+        key = generate_keys(3072).public if what == "under another key" else keys[0]
+        count = 10 if what == "under another key" else 9
+        zeros = PackedPlaintext(np.zeros((count, 1), np.uint64), 1)
+        return replace(message, values=to_bytes(encrypt(key, zeros).reshape((count, 1))))
+
+    settings = make_settings(protection="paillier", training={"rounds": 1})
+    with ends(ProtocolError, f"'{sender}' sent numbers that cannot be"):
+        play(settings, make_tables(SEED), tamper=tamper)
 
 
 def test_all_hosts_may_not_tell_the_owner_the_same_nonsense() -> None:

@@ -30,6 +30,7 @@ SEED = 3
         ("lattice", 2, "binary", OWNER, {}),
         ("lattice", 3, "multiclass", HOSTS[0], {"momentum": 0.0, "l2": 0.05}),
         ("lattice", 2, "linear", HOSTS[1], {"l2": 0.1, "local_epochs": 2}),
+        ("paillier", 3, "binary", HOSTS[0], {"rounds": 2}),
     ],
 )
 def test_a_training_ends_where_its_steps_end(
