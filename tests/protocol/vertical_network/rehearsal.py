@@ -109,9 +109,20 @@ class Rehearsal:
 
         def play(name: str, channel: RecordedChannel) -> Any:
             settings = NetworkPredictionSettings.of(parts[name], receivers)
-            return predict_scores(channel, parts[name], tables[name], settings, self._make_run(name))
+            return predict_scores(channel, parts[name], tables[name], settings, self.make_run(name))
 
         return self._play_all(play)
+
+    def make_run(self, name: str) -> NetworkRun:
+        """What a party's role is given."""
+        seed = None if self.seed is None else self.seed + 1000 * self.settings.everyone.index(name)
+        usual = {
+            "on_epoch": self.records.setdefault(name, []).append,
+            "save": self.saved.setdefault(name, []).append,
+            "warn": self.warnings.append,
+            "seed": seed,
+        }
+        return NetworkRun(self.sessions[name].stopwatch, **(usual | dict(self.runs.get(name, {}))))
 
     def _play_all(self, play: Callable[[str, RecordedChannel], Any]) -> dict[str, Any]:
         keys = {name: PartyKey.generate() for name in self.settings.everyone}
@@ -126,17 +137,7 @@ class Rehearsal:
         return play(name, channel)
 
     def _train(self, name: str, channel: RecordedChannel) -> NetworkPart:
-        return run_role(channel, self.tables[name], self.settings, self._make_run(name))
-
-    def _make_run(self, name: str) -> NetworkRun:
-        seed = None if self.seed is None else self.seed + 1000 * self.settings.everyone.index(name)
-        usual = {
-            "on_epoch": self.records.setdefault(name, []).append,
-            "save": self.saved.setdefault(name, []).append,
-            "warn": self.warnings.append,
-            "seed": seed,
-        }
-        return NetworkRun(self.sessions[name].stopwatch, **(usual | dict(self.runs.get(name, {}))))
+        return run_role(channel, self.tables[name], self.settings, self.make_run(name))
 
     def _listen(self, name: str, channel: RecordedChannel) -> None:
         send, note = channel.send, channel.ledger.note

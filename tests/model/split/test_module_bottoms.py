@@ -1,0 +1,74 @@
+"""PyTorch modules as bottoms: trained from slopes that come from outside, or frozen; odd ones are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hekat.errors import InputError
+from hekat.model.split import BottomTask, dense_bottom, module_bottom
+
+torch = pytest.importorskip("torch", reason="needs hekat[torch]")
+
+
+def task_of(*, trains: bool, width: int = 4) -> BottomTask:
+    features = np.random.default_rng(2).normal(size=(40, 3))
+    return BottomTask(features, width, trains, seed=5, learning_rate=0.05)
+
+
+def linear() -> Any:
+    return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()).double()
+
+
+def test_a_module_trains_as_the_dense_network_does() -> None:
+    task = task_of(trains=True)
+    module, dense = module_bottom(linear)(task), dense_bottom(task)
+    tensors = module.arrays()
+    dense.begin_from({"layer_1.weight": tensors["0.weight"].T.copy(), "layer_1.bias": tensors["0.bias"]})
+    slopes = np.random.default_rng(3).normal(size=(40, 4))
+    for _ in range(3):
+        np.testing.assert_allclose(module.forward(task.features), dense.forward(task.features), atol=1e-9)
+        module.step(module.backward(slopes))
+        dense.step(dense.backward(slopes))
+    np.testing.assert_allclose(module.evaluate(task.features), dense.evaluate(task.features), atol=1e-9)
+    again = module_bottom(linear)(task)
+    again.begin_from(module.state_arrays())
+    np.testing.assert_array_equal(again.evaluate(task.features), module.evaluate(task.features))
+
+
+def test_a_frozen_module_gives_the_same_features_in_training() -> None:
+    def with_dropout() -> Any:
+        return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(4))
+
+    task = task_of(trains=False)
+    bottom = module_bottom(with_dropout)(task)
+    np.testing.assert_array_equal(bottom.forward(task.features), bottom.evaluate(task.features))
+    with pytest.raises(InputError, match="does not train"):
+        bottom.backward(np.zeros((40, 4)))
+    again = module_bottom(with_dropout)(BottomTask(task.features, 4, False, seed=9))
+    again.begin_from(bottom.arrays())
+    np.testing.assert_array_equal(again.evaluate(task.features), bottom.evaluate(task.features))
+
+
+class Drawing(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A module whose features differ from call to call, in eval() mode too."""
+
+    def forward(self, x: Any) -> Any:
+        return torch.cat([x, torch.rand(len(x), 1)], dim=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (Drawing, "other features for the same rows each time"),
+        (lambda: torch.nn.Linear(3, 5), "features of another form"),
+        (lambda: torch.nn.Linear(2, 4), "the module of a bottom raised"),
+        (lambda: torch.nn.Flatten(0), "features of another form"),
+        (lambda: "no module", "returns no module"),
+    ],
+)
+def test_odd_modules_are_refused(make: Any, match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        module_bottom(make)(task_of(trains=False))
