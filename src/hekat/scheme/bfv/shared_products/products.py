@@ -10,16 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.interface import Engine
+from hekat.engine.ring.interface import RingArray
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
-from hekat.scheme.bfv.ciphertexts import draw_small
 from hekat.scheme.bfv.elements import (
     Elements,
-    add_elements,
-    multiply_slots,
     residues_of_small,
-    transform,
-    transform_back,
 )
 from hekat.scheme.bfv.keys import SEED_BYTES, PublicKey
 from hekat.scheme.bfv.shared_products.encoding import encode, take_numbers
@@ -27,7 +23,7 @@ from hekat.scheme.bfv.shared_products.encrypted_matrix import EncryptedMatrix
 from hekat.scheme.bfv.shared_products.layout import MatrixLayout
 from hekat.scheme.bfv.shared_products.places import take_products
 from hekat.scheme.bfv.shared_products.plain_matrix import PlainMatrix
-from hekat.scheme.bfv.shared_products.residues import Residues, add, unpack
+from hekat.scheme.bfv.shared_products.residues import POLYNOMIALS_AT_ONCE, Residues, add, unpack
 
 
 @dataclass(frozen=True)
@@ -60,12 +56,10 @@ def multiply_matrices(
     check_fitting(plain, encrypted)
     engine, parameters = engine or get_engine(), layout.parameters
     c0, c1 = _dot(plain, encrypted, engine)
-    count = layout.blocks.answers(layout.shape)
-    v, e2 = (transform(parameters, x, engine) for x in draw_small(parameters, 2, count, engine))
-    c0 = add_elements(parameters, c0, multiply_slots(parameters, key.b, v, engine), engine)
-    c1 = add_elements(parameters, c1, multiply_slots(parameters, key.a, v, engine), engine)
-    c1 = add_elements(parameters, c1, e2, engine)
-    numbers = tuple(take_products(x, layout) for x in transform_back(parameters, c0, engine))
+    for start in range(0, layout.blocks.answers(layout.shape), POLYNOMIALS_AT_ONCE):
+        some0, some1 = (tuple(x[start : start + POLYNOMIALS_AT_ONCE] for x in half) for half in (c0, c1))
+        _hide(key, some0, some1, engine)
+    numbers = tuple(take_products(x, layout) for x in c0)
     numbers = add(parameters, numbers, _errors(layout, engine))
     if addend is not None:
         shape = (layout.shape.rows, layout.shape.columns)
@@ -74,7 +68,7 @@ def multiply_matrices(
             numbers,
             encode(parameters, take_numbers(addend, layout.bits, shape), layout.bits, engine),
         )
-    return Products(key, layout, transform_back(parameters, c1, engine), numbers)
+    return Products(key, layout, c1, numbers)
 
 
 def check_fitting(plain: PlainMatrix, encrypted: EncryptedMatrix) -> None:
@@ -90,13 +84,24 @@ def check_fitting(plain: PlainMatrix, encrypted: EncryptedMatrix) -> None:
 
 def _dot(plain: PlainMatrix, encrypted: EncryptedMatrix, engine: Engine) -> tuple[Elements, Elements]:
     """Both halves of the product, transformed, (answers, primes, N)."""
-    halves: tuple[list[npt.NDArray[np.uint64]], list[npt.NDArray[np.uint64]]] = ([], [])
+    halves: tuple[list[RingArray], list[RingArray]] = ([], [])
     second = encrypted.second_halves(engine)
     for part, factors, c0, a in zip(plain.layout.parameters.parts, plain.elements, encrypted.c0, second, strict=True):
         both = engine.ring_dot(part, factors, np.concatenate((c0, a), axis=1))
         for half, x in zip(halves, np.split(both, 2, axis=1), strict=True):
             half.append(x.reshape(-1, *part.element_shape))
     return tuple(halves[0]), tuple(halves[1])
+
+
+def _hide(key: PublicKey, c0: Elements, c1: Elements, engine: Engine) -> None:
+    """Put coefficients in the place of transformed answers (count, primes, N), with a zero each, but for e1."""
+    degree = key.parameters.degree
+    # v and e2 of every answer, the same in both parts of the modulus.
+    small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, 2 * len(c0[0]), degree).reshape(-1, 2, degree)
+    for part, first, second, a, b in zip(key.parameters.parts, c0, c1, key.a, key.b, strict=True):
+        plain = engine.ring_intt(part, first)[:, np.newaxis]
+        second[:], hidden = engine.ring_add_zeros(part, second, plain, small, np.stack((a, b)))
+        first[:] = hidden[:, 0]
 
 
 def _errors(layout: MatrixLayout, engine: Engine) -> Residues:
