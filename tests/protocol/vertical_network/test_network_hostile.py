@@ -11,6 +11,7 @@ from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, Rehearsal, e
 
 from hekat.data import Table
 from hekat.errors import InputError, KeyRefusedError, ProtocolError, WireError
+from hekat.protocol.vertical_network.fixed_point import signed
 from hekat.protocol.vertical_network.messages import (
     AnswerMessage,
     FactorsMessage,
@@ -151,3 +152,28 @@ def test_rows_in_another_number_are_refused() -> None:
     fewer = {**tables, HOST: tables[HOST].take(np.arange(59))}
     with ends(ProtocolError, "begins with other rows"):
         Rehearsal(make_settings(1), fewer).run()
+
+
+def test_what_a_host_gives_is_uniform_where_there_are_others() -> None:
+    """In the clear a host's share is all of its outputs: masks alone stand between them and the guest."""
+    for hosts in (1, 2, 3):
+        run = Rehearsal(make_settings(hosts), make_tables(1, 60, (2, 3, 2, 2)[: hosts + 1]))
+        run.run()
+        for host in run.settings.hosts:
+            given = [signed(one.share) for _, _, one in run.sent[host] if isinstance(one, OutputsMessage)]
+            assert len(given) == 2
+            assert all((np.abs(one).max() > 1 << 54) == (hosts > 1) for one in given)
+            assert not np.array_equal(given[0], given[1])
+
+
+def test_the_addend_of_first_weights_is_uniform_and_fresh() -> None:
+    settings, tables = make_settings(1), make_tables(1, 60, (2, 3))
+    seen = []
+    for _ in range(2):
+        run = Rehearsal(settings, tables)
+        run.run()
+        seen += [one.addend for _, _, one in run.sent[HOST] if isinstance(one, FirstAddendMessage)]
+    assert len(seen) == 2
+    assert not (seen[0] == seen[1]).any()
+    # 20 numbers: all of their upper limbs below a half of the ring with odds of 2^-20.
+    assert seen[0][..., 1].max() > 1 << 62

@@ -10,9 +10,12 @@ import pytest
 from tests.protocol.vertical_network.driven import chosen, drive
 from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, make_settings
 
-from hekat.protocol.shares.share_array import add_shares, to_floats
+from hekat.protocol.shares.share_array import add_shares, from_integers, random_shares, shift_left, subtract, to_floats
+from hekat.protocol.vertical_network.fixed_point import add
+from hekat.protocol.vertical_network.fixed_point import signed as to_integers
 from hekat.protocol.vertical_network.host_masks import HostMasks
 from hekat.protocol.vertical_network.row_plan import RowPlan
+from hekat.protocol.vertical_network.shared_addend import SharedAddend
 
 UNIT_OF_WEIGHTS, UNIT_OF_OUTPUTS, UNIT_OF_SLOPES = 2.0**-20, 2.0**-36, 2.0**-44
 
@@ -118,3 +121,18 @@ def test_no_two_steps_and_no_two_sessions_take_the_same_masks() -> None:
     added, taken = masks.cover("s", numbers), other.cover("s", numbers)
     assert not ((added + taken) % np.uint64(1 << 60)).any()
     assert len({int(x) for x in added.ravel()}) == added.size
+
+
+def test_both_sides_truncate_to_the_weights_by_pads_of_each_step() -> None:
+    rng = np.random.default_rng(5)
+    weights = rng.uniform(-8, 8, size=(40, 25))
+    drawn = shift_left(from_integers(np.rint(np.ldexp(weights, 40)).astype(np.int64)), 24)
+    guests = random_shares((40, 25))
+    guest = SharedAddend("model", HOSTS[0], guests, is_guest=True)
+    host = SharedAddend("model", HOSTS[0], subtract(drawn, guests), is_guest=False)
+    found = []
+    for step in ("epoch-1/batch-1", "epoch-1/batch-2"):
+        opened = to_integers(add(guest.use(step), host.use(step)))
+        assert np.abs(opened - weights * 2**20).max() < 1.5
+        found.append(guest.used)
+    assert (found[0] != found[1]).any()
