@@ -98,6 +98,19 @@ std::vector<Result> work_through(const Ring& ring, const MaskedBlocks& blocks, S
         keep("first coefficients of a product", first);
     }
 
+    Limbs thrice = room_for(3 * kDegree);
+    auto* const thrice_small = reinterpret_cast<std::int8_t*>(thrice.data());
+    kernels.sample_cbd(thrice_small, 3 * kDegree, secret_key.stream(Key::kCbd, 3));
+    Limbs halves(2 * z.size());
+    ring.refresh(pool, halves.data(), pairs.data(), thrice_small, pairs.data(), 2, 1);
+    keep("ciphertext with an encryption of zero", halves);
+    // Few integers, and as many as a polynomial has coefficients.
+    for (const std::size_t count : {std::size_t{5}, kDegree}) {
+        std::vector<std::int64_t> integers(count);
+        for (std::size_t n = 0; n < count; ++n) integers[n] = static_cast<std::int64_t>(in.key[n % 4]);
+        ring.transform_integers(pool, z.data(), integers.data(), count, 1);
+        keep("slots of integers", z);
+    }
     ring::dot(ring, pool, z.data(), in.a.data(), transformed.data(), {1, 1, 1});
     keep("matrix product of one term", z);
     Limbs terms(9 * z.size());

@@ -1,5 +1,6 @@
 // Transforms against the definition and against products by hand, slot by slot operations against integers.
 #include <algorithm>
+#include <limits>
 
 #include "ring_cases.hpp"
 
@@ -106,6 +107,37 @@ void test_slot_operations(const Prime& prime, CpuPath path, Source& source) {
     check(in_place == product, named("squares in place", prime, path));
 }
 
+// Integers as residues, and transforms of what has few coefficients, against whole ones.
+void test_few_coefficients(const Prime& prime, CpuPath path, Source& source) {
+    const Kernels& kernels = ring::kernels_of(path);
+    const Limb p = prime.value;
+    std::vector<std::int64_t> integers(prime.degree);
+    for (std::int64_t& x : integers) x = static_cast<std::int64_t>(source.limb());
+    integers[0] = std::numeric_limits<std::int64_t>::min();
+    integers[1] = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 2; i < 10; ++i) {
+        integers[i] =
+            static_cast<std::int64_t>(~Limb{0} / 2 / p * p * (i % 2)) + static_cast<std::int64_t>(i) - 6;
+    }
+    Limbs residues(prime.degree);
+    kernels.take_residues(residues.data(), integers.data(), prime.degree, prime);
+    bool holds = true;
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const std::int64_t rest = integers[i] % static_cast<std::int64_t>(p);
+        holds =
+            holds && residues[i] == static_cast<Limb>(rest < 0 ? rest + static_cast<std::int64_t>(p) : rest);
+    }
+    check(holds, named("integers", prime, path));
+    for (std::size_t first = ring::kLeastFirst; first <= prime.degree; first *= 2) {
+        Limbs whole(prime.degree);
+        std::copy_n(residues.begin(), first, whole.begin());
+        Limbs few = residues;
+        kernels.transform(whole.data(), prime);
+        kernels.transform_first(few.data(), first, prime);
+        check(few == whole, named("few coefficients", prime, path));
+    }
+}
+
 // Batches over the threads, an operand of one element standing for all.
 void test_batches(CpuPath path, Source& source) {
     constexpr std::size_t kCount = 37;
@@ -144,6 +176,7 @@ int main() {
                 const Prime prime = test::make_prime(p, degree, path);
                 test_transform(prime, path, source);
                 test_slot_operations(prime, path, source);
+                test_few_coefficients(prime, path, source);
             }
         }
         test_batches(path, source);

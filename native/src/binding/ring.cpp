@@ -34,6 +34,7 @@ using GroupInput = nb::ndarray<const Limb, nb::ndim<4>, nb::c_contig, nb::device
 using GroupOutput = nb::ndarray<Limb, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using PairInput = nb::ndarray<const std::int8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using BinOutput = nb::ndarray<Limb, nb::ndim<5>, nb::c_contig, nb::device::cpu>;
+using ValueInput = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using DigitInput = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ByteInput = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ByteOutput = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -102,6 +103,14 @@ void change(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const 
     without_gil([&] { (ring.*operation)(pool, out.data(), a.data(), out.shape(0)); });
 }
 
+void transform_integers(const Ring& ring, ThreadPool& pool, const ElementOutput& out,
+                        const ValueInput& values) {
+    require_elements(ring, out, values.shape(0));
+    require(values.shape(1) >= 1 && values.shape(1) <= ring.degree(), "integers have the wrong shape");
+    without_gil(
+        [&] { ring.transform_integers(pool, out.data(), values.data(), values.shape(1), values.shape(0)); });
+}
+
 Ring::Elements operand(const Ring& ring, const ElementInput& a, std::size_t count) {
     require_elements(ring, a, a.shape(0) == 1 ? 1 : count);
     return {a.data(), a.shape(0) != count};
@@ -141,6 +150,25 @@ void add_zeros(const Ring& ring, ThreadPool& pool, const ElementOutput& second, 
     without_gil([&] { ring.add_zeros(pool, sums, small.data(), pair.data(), count); });
 }
 
+void require_matrix(const Ring& ring, const GroupInput& a, std::size_t rows, std::size_t columns) {
+    require(a.shape(0) == rows && a.shape(1) == columns && a.shape(2) == ring.primes().size() &&
+                a.shape(3) == ring.degree(),
+            "a matrix has the wrong shape");
+}
+
+void refresh(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const GroupInput& elements,
+             const PairInput& small, const ElementInput& pair) {
+    const std::size_t count = out.shape(0);
+    const std::size_t halves = out.shape(1);
+    require_matrix(ring, GroupInput(out), count, halves);
+    require_matrix(ring, elements, count, halves);
+    require_elements(ring, pair, halves);
+    require(small.shape(0) == count && small.shape(1) == 1 + halves && small.shape(2) == ring.degree(),
+            "small numbers have the wrong shape");
+    without_gil(
+        [&] { ring.refresh(pool, out.data(), elements.data(), small.data(), pair.data(), halves, count); });
+}
+
 void first_products(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const ElementInput& a,
                     const ElementInput& b) {
     require(out.shape(2) == ring.primes().size() && is_window(out.shape(3), ring.degree()),
@@ -155,14 +183,10 @@ void first_products(const Ring& ring, ThreadPool& pool, const GroupOutput& out, 
 void dot(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const GroupInput& a,
          const GroupInput& b) {
     const ring::DotShape shape{out.shape(0), a.shape(1), out.shape(1)};
-    require(a.shape(0) == shape.rows && b.shape(0) == shape.terms && b.shape(1) == shape.columns &&
-                shape.rows * shape.terms * shape.columns != 0,
-            "matrices have the wrong shape");
-    for (const std::size_t axis : {std::size_t{2}, std::size_t{3}}) {
-        const std::size_t length = axis == 2 ? ring.primes().size() : ring.degree();
-        require(out.shape(axis) == length && a.shape(axis) == length && b.shape(axis) == length,
-                "elements have the wrong shape");
-    }
+    require_matrix(ring, GroupInput(out), shape.rows, shape.columns);
+    require_matrix(ring, a, shape.rows, shape.terms);
+    require_matrix(ring, b, shape.terms, shape.columns);
+    require(shape.rows * shape.terms * shape.columns != 0, "a matrix is empty");
     without_gil([&] { ring::dot(ring, pool, out.data(), a.data(), b.data(), shape); });
 }
 
@@ -331,6 +355,10 @@ void bind_ring(nb::module_& module) {
               nb::arg("first_sums").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
     bound.def("first_products", first_products, nb::arg("pool"), nb::arg("out").noconvert(),
               nb::arg("a").noconvert(), nb::arg("b").noconvert());
+    bound.def("ntt_integers", transform_integers, nb::arg("pool"), nb::arg("out").noconvert(),
+              nb::arg("values").noconvert());
+    bound.def("refresh", refresh, nb::arg("pool"), nb::arg("out").noconvert(),
+              nb::arg("elements").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
     bound.def("dot", dot, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
               nb::arg("b").noconvert());
     bound.def("sum_windows", sum_windows, nb::arg("pool"), nb::arg("out").noconvert(),

@@ -23,6 +23,17 @@ void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Pr
     }
 }
 
+// With 2^63 added an integer is not negative.
+void take_residues(Limb* z, const std::int64_t* values, std::size_t count, const Prime& prime) {
+    const Limb p = prime.value;
+    const Factor one = prime.factor(1);
+    const Limb negative = p - (Limb{1} << 63) % p;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Limb shifted = static_cast<Limb>(values[i]) ^ Limb { 1 } << 63;
+        z[i] = reduce_once(reduce_once(multiply_by(shifted, one, p) + negative, 2 * p), p);
+    }
+}
+
 // floor(w 2^64 / p) in two digits of 32 bits, each estimated as in `multiply` and so at most 2 too small.
 void find_quotients(Limb* quotients, const Limb* w, std::size_t count, const Prime& prime) {
     const Limb p = prime.value;

@@ -53,6 +53,7 @@ struct Terms {
 };
 
 inline constexpr std::size_t kMostTerms = 8;
+inline constexpr std::size_t kLeastFirst = 64;
 inline constexpr std::size_t kMostColumns = 16;
 
 // What floor_fractions multiplies residues by: for each prime a fraction in digits of fraction_digit_bits,
@@ -83,6 +84,11 @@ struct Kernels {
     // a (N canonical residues) is transformed, in place; back; back after the product with the factors w,
     // slot by slot.
     void (*transform)(Limb* a, const Prime& prime);
+    // The same where a's coefficients from `first` on count as 0, whatever stands there: a power of two from
+    // kLeastFirst to N.
+    void (*transform_first)(Limb* a, std::size_t first, const Prime& prime);
+    // z (count canonical residues, count a multiple of 8) of any integers.
+    void (*take_residues)(Limb* z, const std::int64_t* values, std::size_t count, const Prime& prime);
     void (*invert_transform)(Limb* a, const Prime& prime);
     void (*invert_product)(Limb* a, const Limb* w, const Limb* quotients, const Prime& prime);
 

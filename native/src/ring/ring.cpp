@@ -2,6 +2,7 @@
 #include "ring/ring.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace hekat::ring {
@@ -79,6 +80,24 @@ void Ring::transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count
     change(pool, *this, kernels_.transform, z, x, count);
 }
 
+void Ring::transform_integers(ThreadPool& pool, Limb* z, const std::int64_t* values, std::size_t value_count,
+                              std::size_t count) const {
+    const std::size_t first = std::max(std::bit_ceil(value_count), kLeastFirst);
+    const double item_ns = coefficient_ns_ * static_cast<double>(degree());
+    pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {
+        SecretBuffer padded_values(first);
+        auto* const held = reinterpret_cast<std::int64_t*>(padded_values.data());
+        for (std::size_t e = begin; e < end; ++e) {
+            std::copy_n(values + e * value_count, value_count, held);
+            for (std::size_t i = 0; i < primes_.size(); ++i) {
+                Limb* const row = z + e * element_words() + i * degree();
+                kernels_.take_residues(row, held, first, primes_[i]);
+                kernels_.transform_first(row, first, primes_[i]);
+            }
+        }
+    });
+}
+
 void Ring::invert_transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count) const {
     change(pool, *this, kernels_.invert_transform, z, x, count);
 }
@@ -138,6 +157,33 @@ void Ring::add_zeros(ThreadPool& pool, const Zeros& sums, const std::int8_t* sma
                         const Limb difference = sum - prime.value;
                         sums.first[at + n] = difference + (prime.value & mask_of_bit(difference >> 63));
                     }
+                }
+            }
+        }
+    });
+}
+
+void Ring::refresh(ThreadPool& pool, Limb* z, const Limb* x, const std::int8_t* small, const Limb* pair,
+                   std::size_t halves, std::size_t count) const {
+    const double item_ns = coefficient_ns_ * static_cast<double>(degree() * (halves + 2));
+    pool.run(count, item_ns, [&](std::size_t begin, std::size_t end) {
+        SecretBuffer v(degree());
+        SecretBuffer e(degree());
+        for (std::size_t i = begin; i < end; ++i) {
+            ThreadPool::checkpoint();
+            const std::int8_t* const own = small + i * (1 + halves) * degree();
+            for (std::size_t number = 0; number < primes_.size(); ++number) {
+                const Prime& prime = primes_[number];
+                take_residues(v.data(), own, degree(), prime.value);
+                kernels_.transform(v.data(), prime);
+                for (std::size_t d = 0; d < halves; ++d) {
+                    const std::size_t at = (i * halves + d) * element_words() + number * degree();
+                    const Limb* const of_half = pair + d * element_words() + number * degree();
+                    kernels_.multiply(z + at, v.data(), of_half, degree(), prime);
+                    kernels_.add(z + at, z + at, x + at, degree(), prime);
+                    kernels_.invert_transform(z + at, prime);
+                    take_residues(e.data(), own + (1 + d) * degree(), degree(), prime.value);
+                    kernels_.add(z + at, z + at, e.data(), degree(), prime);
                 }
             }
         }

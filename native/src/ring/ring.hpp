@@ -58,6 +58,9 @@ class Ring {
         bool repeats;
     };
     void transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count) const;
+    // z (count elements) from the polynomials of integers (count, value_count), value_count from 1 to N.
+    void transform_integers(ThreadPool& pool, Limb* z, const std::int64_t* values, std::size_t value_count,
+                            std::size_t count) const;
     void invert_transform(ThreadPool& pool, Limb* z, const Limb* x, std::size_t count) const;
     void add(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
     void subtract(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
@@ -76,6 +79,11 @@ class Ring {
     };
     void add_zeros(ThreadPool& pool, const Zeros& sums, const std::int8_t* small, const Limb* pair,
                    std::size_t count) const;
+
+    // z (count, halves, an element), not transformed = x, which are transformed, + v_i pair[d] + e_(i, d).
+    // pair: `halves` transformed elements; small: v_i and the e_i, 1 + halves rows of N for each i.
+    void refresh(ThreadPool& pool, Limb* z, const Limb* x, const std::int8_t* small, const Limb* pair,
+                 std::size_t halves, std::size_t count) const;
 
     // z (count, components, primes, window): the first coefficients of x_i y_c, x (count) and y (components)
     // transformed elements.

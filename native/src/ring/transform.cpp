@@ -7,11 +7,15 @@
 
 namespace hekat::ring::portable {
 
-void transform(Limb* a, const Prime& prime) {
+void transform(Limb* a, const Prime& prime) { transform_first(a, prime.degree, prime); }
+
+// Levels that join what stands with zeros copy it.
+void transform_first(Limb* a, std::size_t first, const Prime& prime) {
+    for (std::size_t i = first; i < prime.degree; i += first) std::copy_n(a, first, a + i);
     const Limb p = prime.value;
     const Limb* const factors = prime.forward.values.data();
     const Limb* const quotients = prime.forward.quotients.data();
-    for (std::size_t blocks = 1, half = prime.degree / 2; half > 0; blocks *= 2, half /= 2) {
+    for (std::size_t blocks = prime.degree / first, half = first / 2; half > 0; blocks *= 2, half /= 2) {
         for (std::size_t i = 0; i < blocks; ++i) {
             Limb* const x = a + 2 * half * i;
             Limb* const y = x + half;

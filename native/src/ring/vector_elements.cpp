@@ -29,6 +29,19 @@ HEKAT_IFMA void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t coun
     }
 }
 
+// With 2^63 added an integer is not negative; its upper half is brought down first.
+HEKAT_IFMA void take_residues(Limb* z, const std::int64_t* values, std::size_t count, const Prime& tables) {
+    const Reduction reduction(tables);
+    const Factor upper = tables.factor((Limb{1} << 32) % tables.value);
+    const Vector negative = spread(tables.value - (Limb{1} << 63) % tables.value);
+    const Vector sign = spread(Limb{1} << 63);
+    for (std::size_t i = 0; i < count / 8; ++i) {
+        const Vector shifted = load(reinterpret_cast<const Limb*>(values), i) ^ sign;
+        const Vector high = multiply_by(reduction(shifted >> 32), upper, reduction.prime);
+        store(z, i, reduction.canonical(high + (shifted & 0xffffffff) + negative));
+    }
+}
+
 // floor(w 2^52 / p), by an estimate that is at most 2 too small: 2 w shifted is w 2^52 / 2^(bits - 1).
 HEKAT_IFMA void find_quotients(Limb* quotients, const Limb* w, std::size_t count, const Prime& tables) {
     const VectorPrime prime(tables);

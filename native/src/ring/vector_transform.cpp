@@ -204,13 +204,17 @@ struct SlotFactors {
     }
 };
 
-// The levels of 1 to N/128 blocks are 4 to 7: in threes, and in twos where that leaves none over.
+// The levels of 1 to N/128 blocks are 4 to 7: in threes, and in twos where that leaves none over. From
+// `blocks` on they are fewer.
 
-void join_upper_levels(Limb* a, const Prime& prime) {
+void join_upper_levels(Limb* a, std::size_t blocks, const Prime& prime) {
     const std::size_t most = prime.degree / kBlock;
-    for (std::size_t blocks = 1; blocks < most;) {
+    while (blocks < most) {
         const std::size_t left = most / blocks;
-        if (left == 4 || left == 16) {
+        if (left == 2) {
+            join_pass<2>(a, blocks, prime);
+            blocks *= 2;
+        } else if (left == 4 || left == 16) {
             join_pass<4>(a, blocks, prime);
             blocks *= 4;
         } else {
@@ -236,8 +240,12 @@ void part_upper_levels(Limb* a, const Prime& prime) {
 
 }  // namespace
 
-void transform(Limb* a, const Prime& prime) {
-    join_upper_levels(a, prime);
+void transform(Limb* a, const Prime& prime) { transform_first(a, prime.degree, prime); }
+
+// Levels that join what stands with zeros copy it.
+void transform_first(Limb* a, std::size_t first, const Prime& prime) {
+    for (std::size_t i = first; i < prime.degree; i += first) std::copy_n(a, first, a + i);
+    join_upper_levels(a, prime.degree / first, prime);
     join_blocks(a, prime);
 }
 

@@ -9,6 +9,8 @@ void key_stream(std::uint8_t* out, const Stream& stream, std::uint32_t counter, 
 void sample_uniform(Limb* a, const Prime& prime, const Stream& stream);
 void sample_cbd(std::int8_t* e, std::size_t count, const Stream& stream);
 void transform(Limb* a, const Prime& prime);
+void transform_first(Limb* a, std::size_t first, const Prime& prime);
+void take_residues(Limb* z, const std::int64_t* values, std::size_t count, const Prime& prime);
 void invert_transform(Limb* a, const Prime& prime);
 void invert_product(Limb* a, const Limb* w, const Limb* quotients, const Prime& prime);
 void add(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);

@@ -78,6 +78,13 @@ def dot(a=LEFT, b=RIGHT):
     return lambda e: e.ring_dot(RING, a, b)
 
 
+CIPHERTEXTS, FRESH, KEY_PAIR = np.ones((2, 2, 1, 1024), np.uint64), np.zeros((2, 3, 1024), np.int8), PUBLIC_PAIR
+
+
+def refresh(elements=CIPHERTEXTS, small=FRESH, pair=KEY_PAIR):
+    return lambda e: e.ring_refresh(RING, elements, small, pair)
+
+
 NUMBERS = np.ones((5, 2), np.uint64)
 
 
@@ -162,6 +169,18 @@ CASES = {
     "zeros_small_dtype": (add_zeros(small=SMALL.astype(np.int64)), "wrong size or type of small numbers"),
     "zeros_small_count": (add_zeros(small=SMALL[:1]), r"expected int8, shape \(2, 2, 1024\)"),
     "zeros_small_list": (add_zeros(small=[0]), "small numbers.*got list"),
+    "integers_dtype": (lambda e: e.ring_ntt_integers(RING, np.zeros(9, np.int32)), "integers of polynomials.*of int32"),
+    "integers_none": (lambda e: e.ring_ntt_integers(RING, np.zeros((3, 0), np.int64)), "expected an array of int64"),
+    "integers_long": (lambda e: e.ring_ntt_integers(RING, np.zeros(1025, np.int64)), r"shape \(\.\.\., 1 to 1024\)"),
+    "integers_list": (lambda e: e.ring_ntt_integers(RING, [1]), "got list"),
+    "integers_number": (lambda e: e.ring_ntt_integers(RING, np.int64(1)), "got int64"),
+    "refresh_flat": (refresh(SECOND_SUMS), r"do not fit their public pair; expected shapes \(count, D\)"),
+    "refresh_halves": (refresh(pair=PUBLIC_PAIR[:1]), "do not fit their public pair"),
+    "refresh_no_halves": (refresh(CIPHERTEXTS[:, :0], FRESH[:, :1], PUBLIC_PAIR[:0]), "D 1 or more"),
+    "refresh_residue": (refresh(CIPHERTEXTS * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "refresh_pair_residue": (refresh(pair=PUBLIC_PAIR + np.uint64(12289)), "of a public pair is not below its prime"),
+    "refresh_small": (refresh(small=FRESH[:, :2]), r"expected int8, shape \(2, 3, 1024\)"),
+    "refresh_small_dtype": (refresh(small=FRESH.astype(np.int64)), "small numbers"),
     "dot_flat": (dot(elements(3, 1)), r"matrices of ring elements do not fit.*got \(3,\) and \(3, 1\)"),
     "dot_deep": (dot(b=elements(3, 1, 1, 1)), "matrices of ring elements do not fit"),
     "dot_terms": (dot(b=elements(2, 1, 1)), r"do not fit; expected shapes \(R, I\) and \(I, J\)"),

@@ -126,6 +126,19 @@ class CudaRing(RingElements, DeviceMemory):
         )
         return self._device.download(out)
 
+    def _transform_integers(self, ring: Ring, values: SumArray) -> RingArray:
+        out = self._device.empty((len(values), *ring.element_shape), np.uint64)
+        self._run_rows(
+            "ring_elements/ring_ntt_integers",
+            ring,
+            len(values),
+            WORD_BYTES * ring.degree,
+            out,
+            self._device.upload(values),
+            values.shape[1],
+        )
+        return self._device.download(out)
+
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         out = self._device.empty((count, *ring.element_shape), np.uint64)
         # Each operand's step from one element to the next: 0 where a single element serves all.

@@ -24,6 +24,7 @@ from hekat.engine.ring.interface import (
     RingArray,
     SmallArray,
     StartArray,
+    SumArray,
 )
 from hekat.engine.ring.parameters import (
     DEGREES,
@@ -186,9 +187,35 @@ def check_add_zeros(ring: Ring, elements: RingArray, windows: RingArray, small: 
     _check_window(ring, windows.shape[-1])
     if windows.size and (windows >= np.array(ring.primes, np.uint64)[:, np.newaxis]).any():
         raise InputError("first coefficients of sums are no residues", expected="below their primes", got="more")
-    expected = (shape[0], 2, ring.degree)
+    _check_small(small, (shape[0], 2, ring.degree))
+
+
+def _check_small(small: SmallArray, expected: Shape) -> None:
     if not isinstance(small, np.ndarray) or small.dtype != np.int8 or small.shape != expected:
         raise InputError("wrong size or type of small numbers", expected=f"int8, shape {expected}", got=describe(small))
+
+
+def check_refresh(ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> None:
+    """Raise InputError unless the arguments of `ring_refresh` fit each other."""
+    shape, depth = check_elements(ring, elements), check_elements(ring, pair, "a public pair")
+    if len(shape) != 2 or shape[1:] != depth or not depth[0]:
+        raise InputError(
+            "elements do not fit their public pair",
+            expected="shapes (count, D) and (D,) before primes and coefficients, D 1 or more",
+            got=f"{shape} and {depth}",
+        )
+    _check_small(small, (shape[0], 1 + depth[0], ring.degree))
+
+
+def check_integers(ring: Ring, values: SumArray) -> None:
+    """Raise InputError unless `values` are coefficients of polynomials of the ring's degree or less."""
+    good = isinstance(values, np.ndarray) and values.dtype == np.int64 and values.ndim >= 1
+    if not good or not 1 <= values.shape[-1] <= ring.degree:
+        raise InputError(
+            "integers of polynomials have the wrong layout",
+            expected=f"an array of int64, shape (..., 1 to {ring.degree})",
+            got=describe(values),
+        )
 
 
 def check_dot(ring: Ring, a: RingArray, b: RingArray) -> Shape:

@@ -83,6 +83,12 @@ class CpuRing(RingElements):
         _CHANGES[name](_native_ring(ring, self._path), self._pool, out, elements)
         return out
 
+    def _transform_integers(self, ring: Ring, values: SumArray) -> RingArray:
+        """Each row from its integers to its slots in one thread's cache."""
+        out = np.empty((len(values), *ring.element_shape), np.uint64)
+        _native_ring(ring, self._path).ntt_integers(self._pool, out, values)
+        return out
+
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         out = np.empty((count, *ring.element_shape), np.uint64)
         _COMBINATIONS[name](_native_ring(ring, self._path), self._pool, out, a, b)
@@ -126,6 +132,12 @@ class CpuRing(RingElements):
         second, first = np.empty(elements.shape, np.uint64), np.empty(windows.shape, np.uint64)
         _native_ring(ring, self._path).add_zeros(self._pool, second, first, elements, windows, small, pair)
         return second, first
+
+    def _refresh(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """Each ciphertext in one thread's cache, from its small numbers to its coefficients."""
+        out = np.empty(elements.shape, np.uint64)
+        _native_ring(ring, self._path).refresh(self._pool, out, elements, small, pair)
+        return out
 
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """Neighbouring slots of all rows at a time, so that what these multiply stays in a thread's cache."""

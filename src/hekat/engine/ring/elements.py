@@ -13,11 +13,13 @@ from hekat.engine.ring.checks import (
     check_dot,
     check_elements,
     check_first_products,
+    check_integers,
     check_operands,
+    check_refresh,
     check_round,
 )
 from hekat.engine.ring.fractions import floor_fractions
-from hekat.engine.ring.interface import DigitArray, RingArray, SmallArray, StartArray
+from hekat.engine.ring.interface import DigitArray, RingArray, SmallArray, StartArray, SumArray
 from hekat.engine.ring.parameters import Ring
 
 
@@ -27,6 +29,18 @@ class RingElements:
     def ring_ntt(self, ring: Ring, a: RingArray) -> RingArray:
         """Values at the odd powers of psi, in bit-reversed order."""
         return self._changed("ring_ntt", ring, a)
+
+    def ring_ntt_integers(self, ring: Ring, values: SumArray) -> RingArray:
+        """Transformed elements of polynomials of integers, the first coefficients given."""
+        check_integers(ring, values)
+        shape = (*values.shape[:-1], *ring.element_shape)
+        if not prod(shape):
+            return np.empty(shape, np.uint64)
+        return self._transform_integers(ring, np.ascontiguousarray(values.reshape(-1, values.shape[-1]))).reshape(shape)
+
+    def _transform_integers(self, ring: Ring, values: SumArray) -> RingArray:
+        """`ring_ntt_integers` of contiguous values (count, M), count at least 1."""
+        raise NotImplementedError
 
     def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
         """The inverse of `ring_ntt`."""
@@ -131,9 +145,7 @@ class RingElements:
         self, ring: Ring, elements: RingArray, windows: RingArray, small: SmallArray, pair: RingArray
     ) -> tuple[RingArray, RingArray]:
         """`ring_add_zeros` of checked, contiguous arrays of one answer or more, by the single operations."""
-        signed = small.astype(np.int64)[:, :, np.newaxis, :]
-        # The sign spread over the word picks the prime or nothing.
-        residues = (signed + ((signed >> 63) & np.array(ring.primes, np.int64)[:, np.newaxis])).view(np.uint64)
+        residues = _residues_of_small(ring, small)
         zeros = self.ring_mul(ring, self.ring_ntt(ring, residues[:, :1]), pair)
         zeros[:, 0] = self.ring_add(ring, zeros[:, 0], elements)
         zeros = self.ring_intt(ring, zeros)
@@ -141,6 +153,20 @@ class RingElements:
         first[..., : windows.shape[-1]] = windows
         sums = self.ring_add(ring, first, zeros[:, 1:])[..., : windows.shape[-1]]
         return self.ring_add(ring, zeros[:, 0], residues[:, 1]), np.ascontiguousarray(sums)
+
+    def ring_refresh(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """Ciphertexts plus encryptions of zero, as coefficients."""
+        check_refresh(ring, elements, small, pair)
+        if not len(elements):
+            return np.empty(elements.shape, np.uint64)
+        return self._refresh(ring, *map(np.ascontiguousarray, (elements, small, pair)))
+
+    def _refresh(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """`ring_refresh` of checked, contiguous arrays of one ciphertext or more, by the single operations."""
+        residues = _residues_of_small(ring, small)
+        zeros = self.ring_mul(ring, self.ring_ntt(ring, residues[:, :1]), pair)
+        sums = self.ring_intt(ring, self.ring_add(ring, elements, zeros))
+        return self.ring_add(ring, sums, residues[:, 1:])
 
     def ring_dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """The matrix product of elements, slot by slot."""
@@ -195,6 +221,13 @@ class RingElements:
 def flat_elements(ring: Ring, a: RingArray) -> RingArray:
     """The same elements as a contiguous (count, primes, N) array; a view wherever `a` is contiguous already."""
     return np.ascontiguousarray(a).reshape(prod(a.shape[:-2]), *ring.element_shape)
+
+
+def _residues_of_small(ring: Ring, small: SmallArray) -> RingArray:
+    """Small numbers (..., N) as coefficients (..., primes, N)."""
+    signed = small.astype(np.int64)[..., np.newaxis, :]
+    # The sign spread over the word picks the prime or nothing.
+    return (signed + ((signed >> 63) & np.array(ring.primes, np.int64)[:, np.newaxis])).view(np.uint64)
 
 
 def _items(ring: Ring, a: RingArray, shape: Shape) -> RingArray:

@@ -63,6 +63,14 @@ class RingEngine(Protocol):
         """
         ...
 
+    def ring_ntt_integers(self, ring: Ring, values: SumArray) -> RingArray:
+        """Transformed elements (..., primes, N) of polynomials of integers: `values` (..., M), M from 1 to N.
+
+        Coefficient n < M is values[..., n], any int64; all others are 0, and where M is small an engine may skip
+        levels of the transform. Raises InputError for other shapes or dtypes.
+        """
+        ...
+
     def ring_intt(self, ring: Ring, a: RingArray) -> RingArray:
         """The inverse of `ring_ntt`; shape and Raises alike."""
         ...
@@ -141,6 +149,16 @@ class RingEngine(Protocol):
         is transformed; `small` (count, 2, N), int8, has v and e of each. The results, in the shapes of `elements` and
         `windows`, are ring_intt(elements[i] + ring_ntt(v_i) * pair[0]) + e_i, and windows[i, c] plus the first
         coefficients of ring_intt(ring_ntt(v_i) * pair[1 + c]). Raises InputError for other shapes, dtypes or residues.
+        """
+        ...
+
+    def ring_refresh(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        """Ciphertexts plus an encryption of zero each, as coefficients.
+
+        `elements` (count, D, primes, N), transformed, are the D halves of each; `small` (count, 1 + D, N), int8, has v
+        and the errors e_0 to e_(D-1) of each; `pair` (D, primes, N) is transformed. Half d of the result, in the shape
+        of `elements`, is ring_intt(elements[i, d] + ring_ntt(v_i) * pair[d]) + e_(i, d). Raises InputError for other
+        shapes, dtypes or residues.
         """
         ...
 

@@ -97,6 +97,12 @@ class ReferenceRing(RingElements):
         ]
         return np.array(rows, np.uint64)
 
+    def _transform_integers(self, ring: Ring, values: SumArray) -> RingArray:
+        padded = np.zeros((len(values), ring.degree), object)
+        padded[:, : values.shape[1]] = values
+        residues = padded[:, np.newaxis] % np.array(ring.primes, object)[:, np.newaxis]
+        return self._change_elements("ring_ntt", ring, residues.astype(np.uint64))
+
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         shape = (count, *ring.element_shape)
         pairs = zip(np.broadcast_to(a, shape).tolist(), np.broadcast_to(b, shape).tolist(), strict=True)

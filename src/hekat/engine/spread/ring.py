@@ -76,11 +76,14 @@ class SpreadRing(RingElements):
     def _change_elements(self, name: str, ring: Ring, elements: RingArray) -> RingArray:
         return self._on_elements(name, ring, elements)
 
+    def _transform_integers(self, ring: Ring, values: SumArray) -> RingArray:
+        return self._on_elements("ring_ntt_integers", ring, values)
+
     def _combine_elements(self, name: str, ring: Ring, count: int, a: RingArray, b: RingArray) -> RingArray:
         shape = (count, *ring.element_shape)
         return self._on_elements(name, ring, np.broadcast_to(a, shape), np.broadcast_to(b, shape))
 
-    def _on_elements(self, name: str, ring: Ring, *operands: RingArray) -> RingArray:
+    def _on_elements(self, name: str, ring: Ring, *operands: RingArray | SumArray) -> RingArray:
         def operate(start: int, stop: int) -> Callable[[Engine], RingArray]:
             return lambda engine: getattr(engine, name)(ring, *[operand[start:stop] for operand in operands])
 
@@ -131,6 +134,12 @@ class SpreadRing(RingElements):
             return lambda engine: engine.ring_first_products(ring, a[start:stop], b, window)
 
         return np.concatenate(self._in_runs(multiply, len(a), "ring_first_products"))
+
+    def _refresh(self, ring: Ring, elements: RingArray, small: SmallArray, pair: RingArray) -> RingArray:
+        def refresh(start: int, stop: int) -> Callable[[Engine], RingArray]:
+            return lambda engine: engine.ring_refresh(ring, elements[start:stop], small[start:stop], pair)
+
+        return np.concatenate(self._in_runs(refresh, len(elements), "ring_refresh"))
 
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         def multiply(start: int, stop: int) -> Callable[[Engine], RingArray]:

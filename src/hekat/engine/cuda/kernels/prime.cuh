@@ -55,6 +55,13 @@ HEKAT_DEVICE u64 reduce_word(u64 x, const Prime& prime) {
     return reduce_once(x - high_product(x, prime.of_one) * prime.value, prime.value);
 }
 
+// A number of two's complement mod p: with 2^63 added it is not negative.
+HEKAT_DEVICE u64 residue_of(u64 number, const Prime& prime) {
+    const u64 sign = (u64)1 << 63;
+    return reduce_once(reduce_word(number ^ sign, prime) + prime.value - reduce_word(sign, prime),
+                       prime.value);
+}
+
 // Quotient and rest of a number by p.
 struct Division {
     u64 quotient;

@@ -45,11 +45,6 @@ HEKAT_DEVICE void write_plaintext(u64* row, const Runs& runs, u64 window, u64 ru
     });
 }
 
-// A signed count mod p: with a multiple of p near 2^63 it is not negative.
-HEKAT_DEVICE u64 residue_of(u64 count, const Prime& prime) {
-    return reduce_word(count + (prime.of_one >> 1) * prime.value, prime);
-}
-
 // out: transforms of `windows` times run_count plaintexts, one block a row: degree words of shared memory.
 HEKAT_KERNEL_OF_TWO(kMostThreads)
 transform_plaintexts(u64* out, const i32* digits, u64 column_count, u64 row_count, u64 first_row, u64 end_row,

@@ -25,6 +25,21 @@ ring_ntt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
 }
 HEKAT_BLOCK_KERNEL(ring_ntt)
 
+// The same from integers, count of them in each element (elements, count), the other coefficients 0.
+HEKAT_KERNEL_OF_TWO(kMostThreads)
+ring_ntt_integers(u64* out, const i64* values, u64 count, const u64* ring, u64 degree, u64 prime_count) {
+    const PrimeTable table = load_prime(ring, prime_of_row(block_index(), (u32)prime_count), (u32)degree);
+    const i64* const from = values + element_of_row(block_index(), (u32)prime_count) * count;
+    for_each_thread([&](u32 thread) {
+        for (u32 n = thread; n < (u32)degree; n += block_threads()) {
+            shared_words()[slot(n)] = n < count ? residue_of((u64)from[n], table.prime) : 0;
+        }
+    });
+    transform(shared_words(), table, (u32)degree);
+    store_row(out + block_index() * degree, shared_words(), (u32)degree);
+}
+HEKAT_BLOCK_KERNEL(ring_ntt_integers)
+
 HEKAT_KERNEL_OF_TWO(kMostThreads)
 ring_intt(u64* out, const u64* a, const u64* ring, u64 degree, u64 prime_count) {
     const PrimeTable table = load_prime(ring, prime_of_row(block_index(), (u32)prime_count), (u32)degree);
