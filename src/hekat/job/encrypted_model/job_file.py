@@ -183,5 +183,5 @@ def _refuse_sparse(top: Section) -> None:
             "an encrypted model is trained on dense rows",
             expected="sparse = false, or no such line",
             got="sparse = true",
-            cure="leave it out; a round multiplies all columns by all columns, so there are 4,095 at most",
+            cure="leave it out; a round multiplies all columns by all columns, and a model has 4,096 numbers at most",
         )

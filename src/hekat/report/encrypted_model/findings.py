@@ -39,9 +39,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     """One sentence: who trained for whom on how many rows, how protected, and how good the model is."""
     if has_diverged(summary):
         return DIVERGED
-    settings, hosts = summary["settings"], [party for party in summary["parties"] if "host" in party["roles"]]
-    count = len(summary["rounds"])
-    rows = sum((party["rows"] or 0) - party["held_out"] for party in hosts)
+    settings, count, rows = summary["settings"], len(summary["rounds"]), summary["training_rows"]
     how = (
         f"that they could not read, encrypted under {settings['protection']},"
         if is_encrypted(summary)

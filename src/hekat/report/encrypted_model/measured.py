@@ -11,9 +11,16 @@ from hekat.report.number_text import format_count, pluralise
 _KINDS: Final = {"test data": "test", "held-out rows": "held-out", "training rows": "training"}
 
 
+def knows_owner(summary: Mapping[str, Any]) -> bool:
+    """Whether the owner's part of the run is known here, as it is not to another role that played alone."""
+    return summary["settings"]["owner"] in {party["name"] for party in summary["parties"]}
+
+
 def models_in_words(summary: Mapping[str, Any]) -> str:
     """Such as "the final model", or "3 models, the last one final"."""
     count = len(summary["opened"])
+    if not knows_owner(summary) and summary["settings"].get("report_every"):
+        return "models on the way, and the final one"
     return "the final model" if count < 2 else f"{format_count(count)} models, the last one final"
 
 

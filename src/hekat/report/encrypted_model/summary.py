@@ -46,6 +46,7 @@ ENCRYPTED_MODEL_SUMMARY: Final = shape.record(
         "test_rows_trained_on": shape.count,
         "measured_on": shape.nullable(shape.one_of("test data", "held-out rows", "training rows")),
         "columns": shape.nullable(shape.count),
+        "training_rows": shape.nullable(shape.count),
         "results": shape.list_of(_RESULT, least=1),
         "opened": shape.list_of(shape.record({"rounds_done": shape.count, "metrics": shape.map_of(shape.number)})),
         "rounds": shape.list_of(shape.record({"round": shape.count, "seconds": shape.nullable(shape.amount)})),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hekat.report.encrypted_model import findings, plots, tables
+from hekat.report.encrypted_model.measured import knows_owner
 from hekat.report.page.parts import (
     caveats_html,
     checks_html,
@@ -86,7 +87,8 @@ def render_page(summary: Mapping[str, Any]) -> str:
 def _results(summary: Mapping[str, Any]) -> str:
     table = tables.result_table(summary)
     owner = summary["settings"]["owner"]
-    nothing = None if table else f"Nothing was measured: {owner} alone has the model, and no rows to measure it on."
+    why = "no rows to measure it on" if knows_owner(summary) else "what it measured is at its site"
+    nothing = None if table else f"No metric is known here: {owner} alone has the model, and {why}."
     return section_html(
         "Results",
         html_of_tables(table),

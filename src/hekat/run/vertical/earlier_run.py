@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hekat.disk_errors import read_file
 from hekat.errors import InputError, StateError
+from hekat.job.job_head import PLAYED_PROTOCOLS
 from hekat.state import is_run_id
 from hekat.summary.summary_format import SUMMARY_FILE
 
@@ -53,7 +54,7 @@ def _read_head(path: Path) -> tuple[str, str]:
         protocol, run_id = summary.get("protocol", "horizontal"), summary["run_id"]
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         protocol, run_id = "", ""
-    if not is_run_id(run_id) or protocol not in ("horizontal", "psi", "vertical_linear", "vertical_trees"):
+    if not is_run_id(run_id) or protocol not in PLAYED_PROTOCOLS:
         raise StateError(
             f"{path} is damaged or was not written by Hekat",
             expected="a summary with the run's id and protocol",

@@ -17,6 +17,7 @@ def list_encrypted_model_caveats(run: FinishedEncryptedModelRun) -> list[str]:
         "parties are trusted to follow the protocol; it protects what they send, not what they may make up",
         *caveats_on_keys(job.party_keys),
         *_who_learns_what(job),
+        *_on_objective(job),
         *_on_tables(run),
         *_on_resuming(run),
         *_on_measuring(run),
@@ -42,6 +43,14 @@ def _who_learns_what(job: EncryptedModelJob) -> Iterator[str]:
     if settings.training.standardise:
         others = "; of two hosts each has the other's by subtraction" if len(settings.hosts) == 2 else ""
         yield f"hosts and {owner} learned the mean and spread of each column over all hosts' rows{others}"
+
+
+def _on_objective(job: EncryptedModelJob) -> Iterator[str]:
+    if job.settings.task == "logistic":
+        yield (
+            "the loss is the second-order Taylor form of the logistic one: its weights differ from the weights of the "
+            "exact one, and so may log losses rise while it falls"
+        )
 
 
 def _on_tables(run: FinishedEncryptedModelRun) -> Iterator[str]:

@@ -46,6 +46,7 @@ def summarise_encrypted_model(
         test_rows_trained_on=0 if measured is None else measured.trained_on,
         measured_on=None if owned is None else owned.measured_on,
         columns=_column_count(run),
+        training_rows=_count_training_rows(run),
         results=[own],
         opened=[] if owned is None else [Opened(rounds_done=o.rounds_done, metrics=o.metrics) for o in owned.opened],
         rounds=run.rounds,
@@ -87,6 +88,16 @@ def _column_count(run: FinishedEncryptedModelRun) -> int | None:
     if run.owned is not None:
         return run.owned.columns
     return next((found.columns for found in run.results.values() if found.columns is not None), None)
+
+
+def _count_training_rows(run: FinishedEncryptedModelRun) -> int | None:
+    """Over all hosts, as the owner was told, or as their tables say where all are known here."""
+    if run.owned is not None:
+        return run.owned.rows
+    tables = [run.results[host].table for host in run.job.settings.hosts if host in run.results]
+    if len(tables) < len(run.job.settings.hosts):
+        return None
+    return sum(table.rows - table.held_out for table in tables if table is not None)
 
 
 def _convergence(owned: OwnedModel | None) -> Convergence | None:

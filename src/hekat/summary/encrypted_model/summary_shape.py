@@ -49,11 +49,11 @@ class RoundFacts(TypedDict):
 
 
 class EncryptedModelSummary(RunFacts):
-    """All of summary.json. `measured_on` says which rows of the owner the metrics are of, None where there are none.
+    """All of summary.json. `training_rows` counts the rows of all hosts; None where that is not known here.
+    `measured_on` says which rows of the owner the metrics are of, None where there are none.
 
     `seconds_by_role` has each role's work by step and "idle". `seen` is what every role's signed ledger says that it
-    learned. Nobody reads the model during training, so there is a loss by round only where the job opens models on the
-    way, and it is the log loss, or half the mean squared error, of the owner's rows.
+    learned. `convergence` goes by the size of the weights alone: nobody has the loss that training lowers.
     """
 
     protocol: Literal["encrypted_model"]
@@ -64,6 +64,7 @@ class EncryptedModelSummary(RunFacts):
     test_rows_trained_on: int
     measured_on: Measured | None
     columns: int | None
+    training_rows: int | None
     results: list[Result]
     opened: list[Opened]
     rounds: list[RoundFacts]
