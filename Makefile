@@ -30,7 +30,7 @@ help:
 	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
 	@echo "make bench-first-day   CSV files to a model, a million rows, two hundred parties (about 5 minutes)"
 	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (ten minutes, with it half an hour)"
-	@echo "make bench-networks   encrypted models, ResNet50, VGG16 and DenseNet169, beside plain; DATA=FOLDER adds AUC (half an hour)"
+	@echo "make bench-networks   split networks, encrypted models, ResNet50 and VGG16 beside plain; DATA=FOLDER adds AUC (an hour)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
 	@echo "make bench-training DATA=FOLDER   the papers' training runs and tables (about two hours)"
 	@echo "make bench-network DATA=FOLDER   runs between processes, over slow links, NVIDIA FLARE and Flower (about 30 minutes)"
@@ -195,8 +195,8 @@ bench-trees: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_trees.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py
 
-# Networks: an aggregation of large ones, training on an encrypted model; DATA is a folder with credit/, whose held-out
-# scores are measured then too.
+# Split networks, training on an encrypted model, an aggregation of large networks; DATA is a folder with credit/, whose
+# held-out scores are measured then too.
 bench-networks: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_networks.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py

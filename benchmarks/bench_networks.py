@@ -1,9 +1,11 @@
 """Networks, and what FLASH's applications take that no other file measures, beside the same in the clear.
 
+    split-network     24,000 rows, 13 + 10 columns, an interactive layer of 32 x 32, batches of 1,024: an epoch with
+                      the host's features frozen, its columns themselves, and a bottom that trains
     aggregation       DenseNet169, ResNet50 and VGG16 at their published sizes, one aggregation of five parties
     encrypted-model   logistic regression on a model that hosts cannot read: 30,000 x 23, two hosts, an epoch; beside
                       it the papers' form in gmpy2, scaled from few rows
-    accuracy          AUC on UCI credit default; needs --data, the folder with credit/
+    accuracy          AUC on UCI credit default of both, means over seeds; needs --data, the folder with credit/
 
 Results are checked first. Figures are medians over turns, ratios are taken within a turn; roles compute one after the
 other, each on all cores. Bytes are sealed ones. Each file of benchmarks/results is written once all of it is measured:
@@ -21,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from measuring.record import machine, print_rows, write_results
+from networks import encrypted_model, split_network
 from networks.aggregation import NETWORKS, measure_aggregation
-from networks.encrypted_model import measure_auc, measure_encrypted_model, measure_peer
 from trees.columns import Say
 from vertical.data import read_credit
 
@@ -36,6 +38,7 @@ Parts = dict[str, Callable[[], Rows]]
 def make_parts(say: Say) -> Parts:
     """By name, what measures the parts of networks.json."""
     return {
+        "split-network": lambda: [split_network.measure_split(bottom, say) for bottom in split_network.TO_REACH],
         "aggregation": lambda: [measure_aggregation(work, say) for work in NETWORKS],
         "encrypted-model": lambda: list(_encrypted_models(say)),
     }
@@ -75,14 +78,17 @@ def main() -> int:
 def measure_accuracy(folder: Path, say: Say) -> Rows:
     """AUC of held-out rows of UCI's credit data, means over seeds."""
     data, train_rows, test_rows = read_credit(folder / "credit")
-    return [measure_auc(data, train_rows, test_rows, say)]
+    networks = [
+        split_network.measure_auc(bottom, data, train_rows, test_rows, say) for bottom in split_network.TO_REACH
+    ]
+    return [*networks, encrypted_model.measure_auc(data, train_rows, test_rows, say)]
 
 
 def _encrypted_models(say: Say) -> Iterator[dict[str, Any]]:
-    ours = measure_encrypted_model("lattice", say)
+    ours = encrypted_model.measure_encrypted_model("lattice", say)
     yield ours
-    yield measure_encrypted_model("paillier", say)
-    yield measure_peer(ours, say)
+    yield encrypted_model.measure_encrypted_model("paillier", say)
+    yield encrypted_model.measure_peer(ours, say)
 
 
 class _Clock:

@@ -43,7 +43,7 @@ def render_flash(results: Results, places: Mapping[str, str]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for one in APPLICATIONS:
-        example = f"[`{one.command}`]({_EXAMPLES}/{one.file})" if one.file else "not there yet"
+        example = f"[`{one.command}`]({_EXAMPLES}/{one.file})"
         figure = one.measured(results)
         page = f"[{one.page.removesuffix('.md')}]({one.page})" if figure else ""
         lines.append(_line(one.name, one.data, one.flash, example, figure or _NOT_YET, page))
@@ -140,8 +140,8 @@ APPLICATIONS = (
         "logistic regression on an encrypted model (HLR)",
         "CreditCard",
         "an epoch, 60.74 times",
-        "",
-        "",
+        "encrypted_model/job.toml",
+        ".venv/bin/hekat run examples/encrypted_model/job.toml",
         "networks.md",
         _encrypted_model,
     ),

@@ -78,6 +78,30 @@ def test_an_encrypted_model_is_measured_after_its_weights_were_checked(load: Any
         encrypted_model.check_weights(run, plain + 1e-4)
 
 
+@pytest.mark.quick_cases("frozen")
+@pytest.mark.parametrize("host_bottom", ["frozen", "source", "trained"])
+def test_a_split_network_is_measured_after_its_losses_were_checked(load: Any, host_bottom: str) -> None:
+    split = load("networks.split_network")
+    row = split.measure_split(host_bottom, _silent, rows=200, epochs=3, turns=1)
+    assert row["largest_loss_error"] <= split.LOSS_TOLERANCE
+    assert row["first_mb"] > row["mb"] > row["clear_mb"] > 0
+    assert row["seconds"] > 0
+    assert set(row["met"]) == set(split.TO_REACH[host_bottom])
+    with pytest.raises(AssertionError, match="from the joined network's"):
+        split.check_losses([row["loss"]], [row["loss"] + 2e-3])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("host_bottom", ["frozen", "source", "trained"])
+def test_held_out_rows_are_scored_as_by_the_joined_network(load: Any, host_bottom: str) -> None:
+    split = load("networks.split_network")
+    data = load("vertical.data").draw_columns(600, 4, 3, 3)
+    rows = np.arange(600)
+    scores = split.measure_auc(host_bottom, data, rows[:400], rows[400:], _silent, seeds=1, epochs=12)
+    assert abs(scores["below"]) < 0.002
+    assert scores["auc"] > 0.6
+
+
 def test_the_papers_form_gives_the_plain_gradient_and_is_scaled(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gmpy2", reason="needs hekat[bench]")
     paper_form = load("networks.paper_form")
