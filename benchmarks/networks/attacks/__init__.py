@@ -1,0 +1,1 @@
+"""Attacks on a split network: what a host finds of labels, and a guest of columns."""
