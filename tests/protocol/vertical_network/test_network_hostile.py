@@ -12,6 +12,7 @@ from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, Rehearsal, e
 from hekat.data import Table
 from hekat.errors import InputError, KeyRefusedError, ProtocolError, WireError
 from hekat.protocol.vertical_network.fixed_point import signed
+from hekat.protocol.vertical_network.layer_exchange import LEAST_KEPT_USES
 from hekat.protocol.vertical_network.messages import (
     AnswerMessage,
     FactorsMessage,
@@ -155,13 +156,14 @@ def test_rows_in_another_number_are_refused() -> None:
 
 
 def test_what_a_host_gives_is_uniform_where_there_are_others() -> None:
-    """In the clear a host's share is all of its outputs: masks alone stand between them and the guest."""
+    """In the clear, where features are kept, a host's share is all of its outputs: masks alone hide them."""
     for hosts in (1, 2, 3):
-        run = Rehearsal(make_settings(hosts), make_tables(1, 60, (2, 3, 2, 2)[: hosts + 1]))
+        settings = make_settings(hosts, training={"epochs": LEAST_KEPT_USES})
+        run = Rehearsal(settings, make_tables(1, 60, (2, 3, 2, 2)[: hosts + 1]))
         run.run()
         for host in run.settings.hosts:
             given = [signed(one.share) for _, _, one in run.sent[host] if isinstance(one, OutputsMessage)]
-            assert len(given) == 2
+            assert len(given) == LEAST_KEPT_USES
             assert all((np.abs(one).max() > 1 << 54) == (hosts > 1) for one in given)
             assert not np.array_equal(given[0], given[1])
 

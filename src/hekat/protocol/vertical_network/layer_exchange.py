@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy.typing as npt
 
@@ -14,8 +14,14 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_network.arithmetic.interface import Arithmetic, Numbers, Product
 from hekat.protocol.vertical_network.messages import ANSWER_MESSAGE, FACTORS_MESSAGE
 from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.protocol.vertical_network.timing_labels import DECRYPT, ENCRYPT, PRODUCTS
+
+LEAST_KEPT_USES: Final = 3
+"""A batch's features take as many bytes as addends for two steps."""
+MOST_KEPT_BATCHES: Final = 128
+"""At 1,024 rows and 32 features some 8 MB each at the guest for every host."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,8 @@ class LayerExchange:
     units: int
     widths: Mapping[str, int]
     stopwatch: Stopwatch
+    opens_slopes: bool = False
+    """Whether hosts' bottoms train, so that hosts learn the slopes of their features."""
 
     @property
     def most_width(self) -> int:
@@ -71,6 +79,12 @@ class LayerExchange:
         return self.stopwatch.measure(label)
 
 
-def kept_uses(settings: VerticalNetworkSettings, run: NetworkRun) -> int:
-    """How many products a batch's features serve where they never change; 0 where they do."""
-    return 0 if settings.host_bottom == "trained" else max(1, settings.training.epochs - run.epochs_done)
+def kept_uses(settings: VerticalNetworkSettings, run: NetworkRun, plan: RowPlan) -> int:
+    """How many products a batch's features serve, which hosts then encrypt once; 0 where hosts take [V'] in each step.
+
+    Features that are encrypted once have to stay the same, to be used often enough to pay for their bytes, and to fit
+    the guest's memory.
+    """
+    epochs = settings.training.epochs - run.epochs_done
+    keeps = settings.host_bottom != "trained" and epochs >= LEAST_KEPT_USES and len(plan.batches) <= MOST_KEPT_BATCHES
+    return epochs if keeps else 0

@@ -47,7 +47,7 @@ from hekat.protocol.vertical_network.timing_labels import PLAIN
 class GuestLayer:
     """The guest's addends of all hosts' weights, and the products with them.
 
-    `kept_uses` is how many products a batch's features serve, which hosts encrypt once; 0 where features train.
+    `kept_uses` is how many products a batch's features serve, which hosts encrypt once; 0: none does.
     """
 
     def __init__(self, exchange: LayerExchange, addends: Mapping[str, SharedAddend], kept_uses: int) -> None:
@@ -89,7 +89,7 @@ class GuestLayer:
         for host, addend in self.addends.items():
             product = gradient(rows, exchange.widths[host], units, exchange.most_width)
             moved = exchange.take_answer(host, f"{step}/{GRADIENT}", product)
-            if not self._kept_uses:
+            if exchange.opens_slopes:
                 self._give_slopes(step, host, slopes)
             with exchange.measure(PLAIN):
                 addend.move(moved, rows)

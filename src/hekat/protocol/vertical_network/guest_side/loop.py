@@ -48,9 +48,15 @@ class GuestLoop:
         self.widths: Mapping[str, int] = widths_of(settings, self.start)
         note_run(channel.ledger, settings, run, self.plan, self.widths)
         exchange = LayerExchange(
-            channel, settings.protection, arithmetic, settings.network.units, self.widths, run.stopwatch
+            channel,
+            settings.protection,
+            arithmetic,
+            settings.network.units,
+            self.widths,
+            run.stopwatch,
+            opens_slopes=settings.host_bottom == "trained",
         )
-        self._layer = GuestLayer(exchange, self._first_addends(run), kept_uses(settings, run))
+        self._layer = GuestLayer(exchange, self._first_addends(run), kept_uses(settings, run, self.plan))
         cure = "lower training.learning_rate or training.shared_rate"
         self._rounding = Rounding("slopes of the interactive layer", SLOPE_BITS, cure, run.warn)
         self._step = ""

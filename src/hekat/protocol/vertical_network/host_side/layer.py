@@ -46,7 +46,7 @@ KEPT_BATCHES: Final = 32
 class HostLayer:
     """A host's addend of its weights, and the products with its features (rows, m) at 2^-16.
 
-    `kept_uses` is how many products a batch's features serve, which are encrypted once; 0 where features train.
+    `kept_uses` is how many products a batch's features serve, which are encrypted once; 0: none are.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class HostLayer:
         plain = self._prepared.get(number)
         if plain is None:
             plain = exchange.prepare(np.ascontiguousarray(features.T), product)
-            if self._kept_uses > 1 and len(self._prepared) < KEPT_BATCHES:
+            if not exchange.opens_slopes and len(self._prepared) < KEPT_BATCHES:
                 self._prepared[number] = plain
         moved = exchange.send_answer(guest, f"{step}/{GRADIENT}", held, plain, product)
-        slopes = None if self._kept_uses else self._take_slopes(step, rows, width)
+        slopes = self._take_slopes(step, rows, width) if exchange.opens_slopes else None
         with exchange.measure(PLAIN):
             self.addend.move(moved, rows)
         return slopes

@@ -44,12 +44,18 @@ class HostLoop:
         widths = widths_of(settings, self.start)
         note_run(channel.ledger, settings, run, self.plan, widths)
         exchange = LayerExchange(
-            channel, settings.protection, arithmetic, settings.network.units, widths, run.stopwatch
+            channel,
+            settings.protection,
+            arithmetic,
+            settings.network.units,
+            widths,
+            run.stopwatch,
+            opens_slopes=settings.host_bottom == "trained",
         )
         self._addend = self._first_addend(run, width)
         masks = agree_on_masks(channel, settings.hosts)
-        uses = kept_uses(settings, run)
-        self.keeps_features = uses > 0
+        self.keeps_features = settings.host_bottom != "trained"
+        uses = kept_uses(settings, run, self.plan)
         self._layer = HostLayer(exchange, settings.guest, self._addend, masks, uses)
         cure = "standardise the columns, or let the bottom give smaller numbers"
         self._rounding = Rounding(f"features of {channel.party}", FEATURE_BITS, cure, run.warn)
