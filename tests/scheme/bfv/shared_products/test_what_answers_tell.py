@@ -72,13 +72,13 @@ def near_zero(residues: np.ndarray) -> np.ndarray:
 
 
 def leave_out_zeros(monkeypatch, engine) -> None:
-    """From now on v and e2 are 0: `ring_add_zeros` takes them as polynomials of small numbers."""
-    add_zeros = type(engine).ring_add_zeros
+    """From now on v and e2 are 0: `ring_refresh` takes them as polynomials of small numbers, with e1 between them."""
+    refresh = type(engine).ring_refresh
 
-    def add_none(engine, ring, elements, windows, small, pair):
-        return add_zeros(engine, ring, elements, windows, np.zeros_like(small), pair)
+    def add_only_e1(engine, ring, elements, small, pair):
+        return refresh(engine, ring, elements, small * np.array([[0], [1], [0]], np.int8), pair)
 
-    monkeypatch.setattr(type(engine), "ring_add_zeros", add_none)
+    monkeypatch.setattr(type(engine), "ring_refresh", add_only_e1)
 
 
 def test_second_halves_divided_read_the_plain_matrix_only_without_a_fresh_zero(pair, engine, monkeypatch) -> None:

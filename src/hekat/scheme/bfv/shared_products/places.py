@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from hekat.engine.ring.interface import RingArray
 from hekat.scheme.bfv.shared_products.layout import MatrixLayout
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 
-def cut_plain(residues: RingArray, layout: MatrixLayout) -> RingArray:
-    """A plain matrix, residues (primes, rows * inner), as the first coefficients of its polynomials, row blocks first.
 
-    Shape (row blocks * inner blocks, primes, b n): all other coefficients are 0.
+def cut_plain(values: npt.NDArray[Scalar], layout: MatrixLayout) -> npt.NDArray[Scalar]:
+    """A plain matrix (rows, inner) as the first coefficients of its polynomials, (row blocks, inner blocks, b n).
+
+    All other coefficients are 0.
     """
-    shape, blocks, primes = layout.shape, layout.blocks, len(residues)
+    shape, blocks = layout.shape, layout.blocks
     row_count, inner_count = blocks.row_count(shape), blocks.inner_count(shape)
-    matrix = residues.reshape(primes, shape.rows, shape.inner)
-    cut = _pad(matrix, row_count * blocks.rows, inner_count * blocks.inner)
-    cut = cut.reshape(primes, row_count, blocks.rows, inner_count, blocks.inner)
-    return cut.transpose(1, 3, 0, 2, 4).reshape(row_count * inner_count, primes, -1)
+    cut = _pad(values, row_count * blocks.rows, inner_count * blocks.inner)
+    cut = cut.reshape(row_count, blocks.rows, inner_count, blocks.inner)
+    return cut.swapaxes(1, 2).reshape(row_count, inner_count, -1)
 
 
 def add_encrypted(elements: RingArray, primes: tuple[int, ...], residues: RingArray, layout: MatrixLayout) -> None:
@@ -57,7 +59,7 @@ def _grid(elements: RingArray, layout: MatrixLayout) -> RingArray:
     return used.reshape(*elements.shape[:-1], blocks.columns, blocks.rows, blocks.inner)
 
 
-def _pad(matrix: RingArray, rows: int, columns: int) -> RingArray:
+def _pad(matrix: npt.NDArray[Scalar], rows: int, columns: int) -> npt.NDArray[Scalar]:
     """A matrix (..., rows, columns), zeros behind it."""
     missing: Any = [(0, 0)] * (matrix.ndim - 2) + [(0, rows - matrix.shape[-2]), (0, columns - matrix.shape[-1])]
     return np.pad(matrix, missing)

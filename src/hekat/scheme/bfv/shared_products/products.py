@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,17 +14,14 @@ from hekat.engine.interface import Engine
 from hekat.engine.ring.interface import RingArray
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
-from hekat.scheme.bfv.elements import (
-    Elements,
-    residues_of_small,
-)
+from hekat.scheme.bfv.elements import Elements
 from hekat.scheme.bfv.keys import SEED_BYTES, PublicKey
 from hekat.scheme.bfv.shared_products.encoding import encode, take_numbers
 from hekat.scheme.bfv.shared_products.encrypted_matrix import EncryptedMatrix
 from hekat.scheme.bfv.shared_products.layout import MatrixLayout
 from hekat.scheme.bfv.shared_products.places import take_products
 from hekat.scheme.bfv.shared_products.plain_matrix import PlainMatrix
-from hekat.scheme.bfv.shared_products.residues import POLYNOMIALS_AT_ONCE, Residues, add, unpack
+from hekat.scheme.bfv.shared_products.residues import Residues, add
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,7 @@ def multiply_matrices(
     layout, key = plain.layout, encrypted.key
     check_fitting(plain, encrypted)
     engine, parameters = engine or get_engine(), layout.parameters
-    c0, c1 = _dot(plain, encrypted, engine)
-    for start in range(0, layout.blocks.answers(layout.shape), POLYNOMIALS_AT_ONCE):
-        some0, some1 = (tuple(x[start : start + POLYNOMIALS_AT_ONCE] for x in half) for half in (c0, c1))
-        _hide(key, some0, some1, engine)
-    numbers = tuple(take_products(x, layout) for x in c0)
-    numbers = add(parameters, numbers, _errors(layout, engine))
+    numbers, c1 = zip(*_multiply(plain, encrypted, engine), strict=True)
     if addend is not None:
         shape = (layout.shape.rows, layout.shape.columns)
         numbers = add(
@@ -82,31 +75,17 @@ def check_fitting(plain: PlainMatrix, encrypted: EncryptedMatrix) -> None:
         )
 
 
-def _dot(plain: PlainMatrix, encrypted: EncryptedMatrix, engine: Engine) -> tuple[Elements, Elements]:
-    """Both halves of the product, transformed, (answers, primes, N)."""
-    halves: tuple[list[RingArray], list[RingArray]] = ([], [])
+def _multiply(plain: PlainMatrix, encrypted: EncryptedMatrix, engine: Engine) -> Iterator[tuple[RingArray, RingArray]]:
+    """For each part of the set the product's coefficients of c0, and c1, each answer with a zero of its own."""
+    layout, key, degree = plain.layout, encrypted.key, plain.layout.parameters.degree
+    count = layout.blocks.answers(layout.shape)
+    # v, e1 and e2 of every answer, the same in all parts of the modulus.
+    small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, 3 * count, degree).reshape(count, 3, degree)
     second = encrypted.second_halves(engine)
-    for part, factors, c0, a in zip(plain.layout.parameters.parts, plain.elements, encrypted.c0, second, strict=True):
-        both = engine.ring_dot(part, factors, np.concatenate((c0, a), axis=1))
-        for half, x in zip(halves, np.split(both, 2, axis=1), strict=True):
-            half.append(x.reshape(-1, *part.element_shape))
-    return tuple(halves[0]), tuple(halves[1])
-
-
-def _hide(key: PublicKey, c0: Elements, c1: Elements, engine: Engine) -> None:
-    """Put coefficients in the place of transformed answers (count, primes, N), with a zero each, but for e1."""
-    degree = key.parameters.degree
-    # v and e2 of every answer, the same in both parts of the modulus.
-    small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, 2 * len(c0[0]), degree).reshape(-1, 2, degree)
-    for part, first, second, a, b in zip(key.parameters.parts, c0, c1, key.a, key.b, strict=True):
-        plain = engine.ring_intt(part, first)[:, np.newaxis]
-        second[:], hidden = engine.ring_add_zeros(part, second, plain, small, np.stack((a, b)))
-        first[:] = hidden[:, 0]
-
-
-def _errors(layout: MatrixLayout, engine: Engine) -> Residues:
-    """e1 of the coefficients that are taken of c0."""
-    parameters = layout.parameters
-    polynomials = -(-layout.numbers // parameters.degree)
-    small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, polynomials, parameters.degree)
-    return unpack(residues_of_small(parameters, small), layout.numbers)
+    for part, factors, c0, c1, b, a in zip(
+        layout.parameters.parts, plain.elements, encrypted.c0, second, key.b, key.a, strict=True
+    ):
+        halves = np.stack((c0, c1), axis=2).reshape(len(c0), -1, *part.element_shape)
+        sums = engine.ring_dot(part, factors, halves).reshape(count, 2, *part.element_shape)
+        fresh = engine.ring_refresh(part, sums, small, np.stack((b, a)))
+        yield take_products(fresh[:, 0], layout), np.ascontiguousarray(fresh[:, 1])
