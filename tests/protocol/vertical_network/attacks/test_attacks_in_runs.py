@@ -30,7 +30,7 @@ ROWS = 1_200
 
 
 def kinds_sent_to_the_host(bottom: str) -> set[type[Any]]:
-    settings = make_settings(1, host_bottom=bottom, protection="lattice", training={"epochs": 1})
+    settings = make_settings(1, host_bottom=bottom, protection="lattice", training={"epochs": 3})
     rehearsal = Rehearsal(settings, make_tables(3, 80, (2, 3)))
     rehearsal.run()
     return {type(message) for to, _, message in rehearsal.sent[GUEST] if to == HOST}
