@@ -34,6 +34,7 @@ _TITLES = {
     ),
     "vertical_linear": ("Other columns of the same people", '`protocol = "vertical_linear"`.'),
     "vertical_trees": ("Boosted trees on other columns of the same people", '`protocol = "vertical_trees"`.'),
+    "vertical_network": ("A split network on other columns of the same people", '`protocol = "vertical_network"`.'),
     "psi": ("Which ids are common", '`protocol = "psi"`.'),
     "averaging": (
         "Updates of an app that an engine runs",

@@ -21,8 +21,10 @@ from hekat.job.psi.job_file import load_intersection_job
 from hekat.job.section import Section
 from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
+from hekat.job.vertical_network.job_file import load_network_job
 from hekat.job.vertical_trees.job_file import load_trees_job
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
+from hekat.protocol.vertical_network.settings import ROTATION_ACCEPTED
 
 REQUIRED = "required"
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", list: "list", dict: "table"}
@@ -39,6 +41,7 @@ _METHODS = ("take", "take_optional", *_KINDS_OF_METHODS)
 # party's own are.
 _GIVEN = (
     (r"^columns\.town", "columns.NAME"),
+    (r"^network\.(host_widths|bottoms)\.south", r"network.\1.NAME"),
     (r"^party_keys\.\w+", "party_keys.ROLE"),
     (r"optimiser_settings\.rho", "optimiser_settings.SETTING"),
     (r"^common_data\.(\w+)", r"data.\1"),
@@ -185,6 +188,13 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
             + f'{guest}classes = ["no", "yes"]\n[protection]\nkind = "paillier"\n{columns}{keys["vertical_trees"]}',
             load_trees_job,
         ),
+        "vertical_network": (
+            head.format(protocol="vertical_network")
+            + f'{guest}classes = ["no", "yes"]\n[column_leak]\naccepted = "{ROTATION_ACCEPTED}"\n'
+            + '[network.host_widths]\nsouth = 16\n[network.bottoms]\nsouth = "net"\n'
+            + f"{columns}{keys['vertical_network']}",
+            load_network_job,
+        ),
         "averaging": (
             head.format(protocol="averaging")
             + f'parties = ["north", "south", "east"]\nrounds = 2\n{keys["averaging"]}',
@@ -216,6 +226,7 @@ _ROLES = {
     "encrypted_model": ("north", "south", "lab", "hub", "judge"),
     "vertical_linear": ("north", "south", "judge"),
     "vertical_trees": ("north", "south"),
+    "vertical_network": ("north", "south"),
     "psi": ("north", "south"),
     "averaging": ("north", "south", "east", "aggregator"),
 }

@@ -46,3 +46,10 @@ def test_trees_of_the_clinic_and_the_laboratory_are_as_good_encrypted_as_in_one_
     assert encrypted > number_after("AUC of scikit-learn, the clinic's columns alone", output)
     assert "- laboratory: " in output
     assert "the guest opens at most" in output
+
+
+@pytest.mark.long
+def test_the_network_of_the_clinic_and_the_laboratory_says_what_the_ledger_says(run_example) -> None:
+    output = run_example("vertical_network.py")
+    assert number_after("AUC of the encrypted training", output) > 0.95
+    assert "16 of 16 of laboratory" in output

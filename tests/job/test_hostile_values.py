@@ -30,6 +30,7 @@ READERS = (
     "encrypted_model",
     "vertical_linear",
     "vertical_trees",
+    "vertical_network",
     "averaging",
     "psi",
     "site",

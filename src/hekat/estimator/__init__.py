@@ -11,6 +11,7 @@ from hekat.estimator.horizontal_estimators import (
 from hekat.estimator.horizontal_trees import HorizontalGradientBoostingClassifier, HorizontalGradientBoostingRegressor
 from hekat.estimator.linear_regression import VerticalLinearRegression
 from hekat.estimator.logistic_regression import VerticalLogisticRegression
+from hekat.estimator.vertical_network.estimators import VerticalNetworkClassifier, VerticalNetworkRegressor
 from hekat.estimator.vertical_trees.estimators import (
     VerticalGradientBoostingClassifier,
     VerticalGradientBoostingRegressor,
@@ -28,6 +29,8 @@ __all__ = [
     "VerticalGradientBoostingRegressor",
     "VerticalLinearRegression",
     "VerticalLogisticRegression",
+    "VerticalNetworkClassifier",
+    "VerticalNetworkRegressor",
     "cross_val_score",
     "find_common_rows",
 ]

@@ -16,6 +16,7 @@ from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.trees.sections import task_of
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.job.vertical_linear.job_file import VerticalJob
+from hekat.job.vertical_network.job_file import NetworkJob
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import TreeTraining
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -30,6 +31,11 @@ from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 Term = tuple[str, str]
+_BOTTOMS = {
+    "frozen": "fixed maps of their columns, to which no gradient opens",
+    "source": "their columns themselves, to which no gradient opens",
+    "trained": "trained on gradients that OPEN to them, which tell labels",
+}
 _FILL_SUMS = {
     "mean": "counts and sums",
     "median": "histograms around the median",
@@ -49,6 +55,8 @@ def terms_of(job: AnyJob) -> list[Term]:
         terms = [*_of_vertical(job.settings), *_of_vertical_job(job)]
     elif isinstance(job, TreesJob):
         terms = list(_of_trees_job(job))
+    elif isinstance(job, NetworkJob):
+        terms = list(_of_network_job(job))
     elif isinstance(job, AveragingJob):
         terms = list(_of_averaging(job))
     else:
@@ -67,6 +75,8 @@ def _protocol_of(job: AnyJob) -> str:
         return "vertical_linear: other columns of the same people"
     if isinstance(job, TreesJob):
         return "vertical_trees: boosted trees, other columns of the same people"
+    if isinstance(job, NetworkJob):
+        return "vertical_network: a split network, other columns of the same people"
     if isinstance(job, AveragingJob):
         return "averaging: updates of a training app that an engine runs"
     return "horizontal: other rows, the same columns"
@@ -271,6 +281,27 @@ def _of_trees_job(job: TreesJob) -> Iterator[Term]:
         yield "first iterations", f"{settings.label_party_first_trees:,} by columns of {settings.guest} alone"
     waived = settings.bin_leak_accepted
     yield "bin-leak rule", "holds" if waived is None else f"WAIVED: {waived}"
+    yield from _of_matching(job, job.prediction.receivers)
+    yield from _of_joined_rows(job)
+
+
+def _of_network_job(job: NetworkJob) -> Iterator[Term]:
+    settings, training = job.settings, job.settings.training
+    yield from _of_guest_and_hosts(settings.guest, settings.hosts)
+    yield "protection", _protection_with_key(settings.protection, 0)
+    yield (
+        "trains",
+        f"a split network ({settings.task}) with {settings.network.units} units where columns meet, up to "
+        f"{training.epochs:,} epochs, batches of {training.batch_rows:,} rows",
+    )
+    for party, name in job.bottoms.items():
+        yield f"bottom of {party}", f"{name}, code of its site"
+    yield "bottoms of hosts", _BOTTOMS[settings.host_bottom]
+    if settings.label_privacy is not None:
+        yield "labels", f"each replaced once by chance, epsilon {settings.label_privacy:g}"
+    if settings.labels_accepted is not None:
+        yield "label-leak rule", f"WAIVED: {settings.labels_accepted}"
+    yield "column-leak rule", f"WAIVED by each host: {settings.rotation_accepted}"
     yield from _of_matching(job, job.prediction.receivers)
     yield from _of_joined_rows(job)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,15 @@ from hekat.job.section import Section, check_format, parse_toml, read_bytes
 from hekat.state.file_format import FileFormat
 
 JOB_FORMAT = FileFormat("job file", ("0.1.0", "0.2.0"))
-PLAYED_PROTOCOLS = ("horizontal", "horizontal_trees", "encrypted_model", "vertical_linear", "vertical_trees", "psi")
+PLAYED_PROTOCOLS = (
+    "horizontal",
+    "horizontal_trees",
+    "encrypted_model",
+    "vertical_linear",
+    "vertical_trees",
+    "vertical_network",
+    "psi",
+)
 """What Hekat computes by itself, on rows that a site file names."""
 PROTOCOLS = (*PLAYED_PROTOCOLS, "averaging")
 SITE_SECTIONS = ("party", "policy", "common_data", "common_models", "machine", "live")
@@ -117,6 +125,21 @@ def read_columns(section: Section) -> ColumnSpecs:
         column.finish()
         specs.append(ColumnSpec(name, **values))
     return ColumnSpecs(tuple(specs))
+
+
+def read_fields(section: Section, usual: Any) -> dict[str, Any]:
+    """What a section says of the fields of a settings object, by their names; as `usual` has them where it does not.
+
+    A field whose usual value is None is a whole number, or None. Raises JobError.
+    """
+    said: dict[str, Any] = {}
+    for one in fields(usual):
+        value = getattr(usual, one.name)
+        said[one.name] = (
+            section.take_optional(one.name, int) if value is None else section.take(one.name, type(value), value)
+        )
+    section.finish()
+    return said
 
 
 def read_numbers(section: Section) -> dict[str, float]:

@@ -15,9 +15,10 @@ from hekat.job.job_head import read_head
 from hekat.job.psi.job_file import IntersectionJob, load_intersection_job
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
+from hekat.job.vertical_network.job_file import NetworkJob, load_network_job
 from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
 
-AnyJob = Job | RowTreesJob | EncryptedModelJob | VerticalJob | TreesJob | IntersectionJob | AveragingJob
+AnyJob = Job | RowTreesJob | EncryptedModelJob | VerticalJob | TreesJob | NetworkJob | IntersectionJob | AveragingJob
 
 _LOADERS: Mapping[str, Callable[[Path], AnyJob]] = {
     "horizontal": load_job,
@@ -25,6 +26,7 @@ _LOADERS: Mapping[str, Callable[[Path], AnyJob]] = {
     "encrypted_model": load_encrypted_model_job,
     "vertical_linear": load_vertical_job,
     "vertical_trees": load_trees_job,
+    "vertical_network": load_network_job,
     "psi": load_intersection_job,
     "averaging": load_averaging_job,
 }

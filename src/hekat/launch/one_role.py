@@ -35,6 +35,9 @@ from hekat.run.vertical.resume import load_stopped_part
 from hekat.run.vertical_linear.epochs import EPOCHS
 from hekat.run.vertical_linear.load_inputs import load_vertical_inputs
 from hekat.run.vertical_linear.role_run import run_vertical_role
+from hekat.run.vertical_network.epochs import NETWORK_EPOCHS
+from hekat.run.vertical_network.load_inputs import load_network_inputs
+from hekat.run.vertical_network.role_run import run_network_role
 from hekat.run.vertical_trees.iterations import ITERATIONS
 from hekat.run.vertical_trees.load_inputs import load_trees_inputs
 from hekat.run.vertical_trees.role_run import run_trees_role
@@ -106,6 +109,8 @@ def load_role(files: RoleFiles, role: str, *, dropouts: Mapping[str, int] | None
         )
     if protocol == "vertical_trees":
         return _load_trees(files, role)
+    if protocol == "vertical_network":
+        return _load_network(files, role)
     if files.resume is not None:
         raise InputError(
             "a set intersection has nothing to resume",
@@ -154,6 +159,14 @@ def _load_trees(files: RoleFiles, role: str) -> LoadedRole:
     check_role_may_run(inputs.site, inputs.job, role)
     stopped = None if files.resume is None else load_stopped_part(ITERATIONS, files.resume, inputs.job, role)
     return LoadedRole(role, inputs.job, inputs.site, keys, lambda place: run_trees_role(inputs, place, stopped))
+
+
+def _load_network(files: RoleFiles, role: str) -> LoadedRole:
+    inputs = load_network_inputs(files.job, files.site, role=role)
+    keys = find_own_keys(inputs.job, role, inputs.party_keys, files.keys)
+    check_role_may_run(inputs.site, inputs.job, role)
+    stopped = None if files.resume is None else load_stopped_part(NETWORK_EPOCHS, files.resume, inputs.job, role)
+    return LoadedRole(role, inputs.job, inputs.site, keys, lambda place: run_network_role(inputs, place, stopped))
 
 
 def _load_horizontal(files: RoleFiles, role: str, dropouts: Mapping[str, int]) -> LoadedRole:

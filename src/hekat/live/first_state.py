@@ -10,6 +10,7 @@ from hekat.job.horizontal.job_file import Job
 from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.load_any_job import AnyJob, roles_of
 from hekat.job.psi.job_file import IntersectionJob
+from hekat.job.vertical_network.job_file import NetworkJob
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.live.state import LiveState, Participant, Played, RunHead
 from hekat.model.model import Model
@@ -36,6 +37,8 @@ def first_state(
         protocol, protection, central = "averaging", job.settings.protection, job.settings.aggregator
     elif isinstance(job, TreesJob):
         protocol, protection, central = "vertical_trees", job.settings.protection, None
+    elif isinstance(job, NetworkJob):
+        protocol, protection, central = "vertical_network", job.settings.protection, None
     else:
         protocol, protection, central = "vertical_linear", job.settings.protection, job.settings.arbiter
     roles = tuple(roles_of(job))

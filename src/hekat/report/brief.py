@@ -33,6 +33,7 @@ _ROUTINE = (
     "one machine plays all roles",
     "parties are trusted to",
     "parties took turns",
+    "predicted rows are counted against",
     "protection 'lattice' has had no review",
     "protection is NONE",
     "every party learned counts of rows",

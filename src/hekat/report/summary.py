@@ -14,6 +14,7 @@ from hekat.report.horizontal.summary import check_horizontal_summary
 from hekat.report.horizontal_trees.summary import check_row_trees_summary
 from hekat.report.psi.summary import PSI_SUMMARY
 from hekat.report.vertical_linear.summary import VERTICAL_SUMMARY
+from hekat.report.vertical_network.summary import NETWORK_SUMMARY
 from hekat.report.vertical_trees.summary import TREES_SUMMARY
 from hekat.state import cure_of_parent
 from hekat.summary.summary_format import SUMMARY_FILE, SUMMARY_FORMAT
@@ -28,6 +29,7 @@ _SHAPES: Mapping[str, shape.Check] = {
     "encrypted_model": ENCRYPTED_MODEL_SUMMARY,
     "vertical_linear": VERTICAL_SUMMARY,
     "vertical_trees": TREES_SUMMARY,
+    "vertical_network": NETWORK_SUMMARY,
     "psi": PSI_SUMMARY,
 }
 

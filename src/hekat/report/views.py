@@ -12,6 +12,7 @@ from hekat.report.psi.view import PSI_VIEW
 from hekat.report.summary import protocol_of
 from hekat.report.table import Table
 from hekat.report.vertical_linear.view import VERTICAL_VIEW
+from hekat.report.vertical_network.view import NETWORK_VIEW
 from hekat.report.vertical_trees.view import TREES_VIEW
 from hekat.report.view import Facts, Finding, View
 
@@ -21,6 +22,7 @@ _VIEWS: Mapping[str, View] = {
     "encrypted_model": ENCRYPTED_MODEL_VIEW,
     "vertical_linear": VERTICAL_VIEW,
     "vertical_trees": TREES_VIEW,
+    "vertical_network": NETWORK_VIEW,
     "psi": PSI_VIEW,
 }
 

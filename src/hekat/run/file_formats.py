@@ -8,6 +8,7 @@ from hekat.run.horizontal.trained_model import MODEL_FORMAT
 from hekat.run.horizontal_trees.state_file import TREES_CHECKPOINT_FORMAT
 from hekat.run.horizontal_trees.trained_trees import TREE_MODEL_FORMAT
 from hekat.run.vertical_linear.part_file import PART_FORMAT
+from hekat.run.vertical_network.part_file import NETWORK_FORMAT
 from hekat.run.vertical_trees.part_file import TREES_FORMAT
 from hekat.state import CHECKPOINT_FORMAT
 from hekat.summary.result_file import RESULT_FORMAT
@@ -20,6 +21,7 @@ FORMATS = (
     MODEL_FORMAT,
     PART_FORMAT,
     TREES_FORMAT,
+    NETWORK_FORMAT,
     TREES_CHECKPOINT_FORMAT,
     TREE_MODEL_FORMAT,
     RESULT_FORMAT,

@@ -71,6 +71,18 @@ def encrypted_model(*sections: str, protection: str = "") -> str:
     )
 
 
+def network(*sections: str, protection: str = "") -> str:
+    """A split network of three epochs on other columns."""
+    return _job(
+        "vertical_network",
+        'guest = "north"\nhosts = ["east"]\ndata = "visits"\nclasses = ["no", "yes"]',
+        *sections,
+        ROTATION,
+        "[training]\nepochs = 3",
+        f"[protection]\n{protection}",
+    )
+
+
 def intersection(lines: str = "") -> str:
     """Two parties that compare ids."""
     return _job("psi", 'guest = "north"\nhosts = ["east"]\ndata = "visits"', f"[intersection]\n{lines}")
@@ -87,14 +99,21 @@ def _job(protocol: str, top: str, *sections: str) -> str:
     return "\n".join(["format = 2", 'name = "hostile"', f'protocol = "{protocol}"', top, *tops, *tables]) + "\n"
 
 
+ROTATION = '[column_leak]\naccepted = "the guest may learn my columns but for a rotation"'
+OPEN = "column_leak_waiver = true"
+"""Of a split network, which no host takes part in otherwise."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """A job, a policy that refuses it by one line, and one that allows it. `line` is where it is none of [policy]."""
+    """A job, a policy that refuses it by one line, and one that allows it. `line` is where it is none of [policy];
+    the line is for `party`."""
 
     job: str
     refusing: str
     allowing: str
     line: str = ""
+    party: str = "north"
 
 
 PSI, APP = 'protocols = ["psi"]', 'protocols = ["averaging"]'
@@ -184,6 +203,28 @@ CASES: Mapping[str, Case] = {
     "min_parties: encrypted model": Case(encrypted_model(), "min_parties = 3", "min_parties = 2"),
     "min_key_bits: encrypted model": Case(
         encrypted_model(protection='kind = "paillier"\nkey_bits = 2048'), "min_key_bits = 2049", "min_key_bits = 2048"
+    ),
+    "column_leak_waiver: network": Case(network(), "label_leak_waiver = true", OPEN, party="east"),
+    "label_leak_waiver: network": Case(
+        network('[label_leak]\naccepted = "the host may learn labels"', protection='host_bottom = "trained"'),
+        OPEN,
+        f"{OPEN}\nlabel_leak_waiver = true",
+    ),
+    "protocols: network": Case(network(), f"{OPEN}\n{PSI}", f'{OPEN}\nprotocols = ["vertical_network"]'),
+    "protections: network": Case(
+        network(), f'{OPEN}\nprotections = ["paillier"]', f'{OPEN}\nprotections = ["lattice"]'
+    ),
+    "protections: network in the clear": Case(network(protection='kind = "none"'), OPEN, f"{OPEN}\n{PLAIN}"),
+    "models: network": Case(network(), f'{OPEN}\nmodels = ["trees"]', f'{OPEN}\nmodels = ["network"]'),
+    "models: a bottom of the site's": Case(
+        network('[network.bottoms]\neast = "their-net"'),
+        f'{OPEN}\nmodels = ["network"]',
+        f'{OPEN}\nmodels = ["network", "their-net"]',
+        party="east",
+    ),
+    "max_rounds: epochs of a network": Case(network(), f"{OPEN}\nmax_rounds = 2", f"{OPEN}\nmax_rounds = 3"),
+    "min_key_bits: of a network's intersection": Case(
+        network(f"[intersection]\n{RSA}"), f"{OPEN}\nmin_key_bits = 3073", f"{OPEN}\nmin_key_bits = 3072"
     ),
     "joined_rows": Case(
         vertical('test_data = "visits"', "[compare]\ncentralised = true"),

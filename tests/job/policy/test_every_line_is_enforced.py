@@ -120,7 +120,7 @@ def test_a_job_that_asks_for_more_is_refused_by_that_line_alone(place: Place, na
 def test_it_is_refused_by_the_site_of_one_party_too(place: Place, name: str) -> None:
     case = CASES[name]
     job = place.write_job(case.job)
-    check_refused(place, place.write_site(case.refusing), job, ("north",), *line_of(name, case))
+    check_refused(place, place.write_site(case.refusing), job, (case.party,), *line_of(name, case))
 
 
 @pytest.mark.parametrize("name", CASES)

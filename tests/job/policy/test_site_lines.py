@@ -43,7 +43,15 @@ def test_a_file_without_the_newer_lines_means_what_it_meant(tmp_path) -> None:
     policy = load_site(path).policy
     assert (policy.protections, policy.openings) == (("lattice", "paillier", "none"), ("committee", "shared"))
     assert (policy.protocols, policy.models, policy.max_rounds) == (
-        ("horizontal", "horizontal_trees", "encrypted_model", "vertical_linear", "vertical_trees", "psi"),
+        (
+            "horizontal",
+            "horizontal_trees",
+            "encrypted_model",
+            "vertical_linear",
+            "vertical_trees",
+            "vertical_network",
+            "psi",
+        ),
         None,
         None,
     )

@@ -20,8 +20,8 @@ from tests.protocol.vertical_trees.rehearsal import (
 from hekat.channel import PartyKey
 from hekat.data import Table
 from hekat.errors import InputError, JobError, PolicyError, ProtocolError
+from hekat.model.answers import answers_of
 from hekat.model.trees import bin_rows
-from hekat.model.trees.answers import answers_of
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_trees.model_part import TreesPart

@@ -44,25 +44,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default="horizontal",
         help="horizontal (the default): other rows, same columns; horizontal_trees: the same, boosted trees; "
         "vertical_linear: other columns of the same people, a regression; vertical_trees: the same, boosted trees; "
+        "vertical_network: the same, a split network; "
         "psi: only which ids are common",
     )
     parser.add_argument("--parties", type=names_option, help="horizontal, horizontal_trees: who trains, a,b,c")
     parser.add_argument(
         "--aggregator", help="horizontal, horizontal_trees: who adds updates that it cannot read (default: hub)"
     )
-    parser.add_argument(
-        "--guest", help="vertical_linear, vertical_trees, psi: who has the labels, or compares (default: alpha)"
-    )
-    parser.add_argument(
-        "--hosts", type=names_option, help="vertical_linear, vertical_trees, psi: the others, b,c (default: beta)"
-    )
+    parser.add_argument("--guest", help="vertical_*, psi: who has the labels, or compares (default: alpha)")
+    parser.add_argument("--hosts", type=names_option, help="vertical_*, psi: the others, b,c (default: beta)")
     parser.add_argument(
         "--arbiter", help="vertical_linear: who opens masked gradients (default: nobody, weights in shares)"
     )
     parser.add_argument(
         "--id",
         type=names_option,
-        help="vertical_linear, vertical_trees, psi: the column or columns that name a person (default: id)",
+        help="vertical_*, psi: the column or columns that name a person (default: id)",
     )
     parser.add_argument(
         "--model",
@@ -70,7 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="horizontal, vertical_linear (default: logistic; linear where labels are numbers); torch: code of yours",
     )
     parser.add_argument("--data", choices=DATA_KINDS, help="what rows lie in (default: csv)")
-    parser.add_argument("--protection", choices=PROTECTIONS, help="not of vertical_linear, psi (default: lattice)")
+    parser.add_argument("--protection", choices=PROTECTIONS, help="of horizontal*, vertical_trees (default: lattice)")
     parser.add_argument("--classes", type=names_option, help="what labels can be: no,yes (the default)")
     parser.add_argument("--label", help="the label's column in CSV files (default: label)")
     parser.add_argument(
@@ -99,6 +96,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="vertical_trees: sums may tell the guest bins of hosts, which most jobs need; the job says so, and the "
         "site file allows it",
     )
+    parser.add_argument(
+        "--fear-for",
+        choices=("labels", "columns"),
+        help="vertical_network: what others must not learn; it keeps labels from hosts, and not columns from the guest",
+    )
     parser.add_argument("--example", action="store_true", help="write small made tables for every party too")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handle=run)
@@ -107,7 +109,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     if options.protocol in GUEST_PROTOCOLS:
         return init_guest_job(options)
-    others = ("guest", "hosts", "arbiter", "id", "accept_bin_leak")
+    others = ("guest", "hosts", "arbiter", "id", "accept_bin_leak", "fear_for")
     refuse_options(options, options.protocol, *others, command="hekat init")
     if options.protocol == "horizontal_trees":
         refuse_options(options, options.protocol, "model", command="hekat init")

@@ -1,4 +1,4 @@
-"""`hekat init --protocol vertical_linear`, `vertical_trees` and `psi`: a job of one guest and its hosts, to edit."""
+"""`hekat init --protocol vertical_linear`, `vertical_trees`, `vertical_network`, `psi`: a job of guest and hosts."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def init_guest_job(options: argparse.Namespace) -> int:
         "parties",
         "aggregator",
         *(() if options.protocol == "vertical_trees" else ("protection", "accept_bin_leak")),
+        *(() if options.protocol == "vertical_network" else ("fear_for",)),
     )
     refuse_options(options, options.protocol, *others, command="hekat init")
     if options.example or (options.data not in (None, "csv") and options.tables is None):
@@ -49,8 +50,10 @@ def init_guest_job(options: argparse.Namespace) -> int:
         )
     if options.protocol == "psi":
         refuse_options(options, "psi", "arbiter", "model", "classes", "label", command="hekat init")
-    if options.protocol == "vertical_trees":
-        refuse_options(options, "vertical_trees", "arbiter", "model", command="hekat init")
+    if options.protocol in ("vertical_trees", "vertical_network"):
+        refuse_options(options, options.protocol, "arbiter", "model", command="hekat init")
+    if options.protocol == "vertical_network":
+        _ask_what_is_feared_for(options)
     usual = NewGuestJob(options.protocol)
     found = None if options.tables is None else suggest_guest_job(options, usual)
     job = _choose(options, usual, found)
@@ -63,11 +66,41 @@ def init_guest_job(options: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return 0
     said = [] if found is None else list(found.say(fills=not job.is_trees))
+    if job.is_network:
+        said += _say_what_is_told(job)
     if job.is_trees and not job.waives_bin_leak:
         said += _say_bin_leak(job, None if found is None else found.most_rows)
     for line in (*(f"written     {path}" for path in paths), *said, f"next        {next_step}"):
         sys.stdout.write(as_called(printable(line)) + "\n")
     return 0
+
+
+def _ask_what_is_feared_for(options: argparse.Namespace) -> None:
+    """Raise InputError unless the parties of a split network fear for labels, which alone it keeps from all others."""
+    if options.fear_for is None:
+        raise InputError(
+            "a split network keeps labels from hosts, and not columns from the guest: which of them decides?",
+            expected="--fear-for labels, or --fear-for columns",
+            got="neither",
+            cure="labels: hosts learn nothing of them, and over the epochs the guest learns features of hosts but for "
+            "a rotation; columns: must not leave either side",
+        )
+    if options.fear_for == "columns":
+        raise InputError(
+            "a split network tells the guest what hosts make of their columns, but for a rotation",
+            expected="parties that fear for labels",
+            got="--fear-for columns",
+            cure="train with --protocol vertical_linear, whose weights and gradients stay in shares and open nothing "
+            "but scores, or fear for labels",
+        )
+
+
+def _say_what_is_told(job: NewGuestJob) -> Iterator[str]:
+    """What a reader of a new job of a split network has agreed to."""
+    hosts = ", ".join(job.hosts)
+    yield f"to know     {hosts}: learns nothing of labels; {job.guest}: features of {hosts} but for a rotation, which"
+    yield "            accepted under [column_leak] of job.toml says, and column_leak_waiver of site.toml allows:"
+    yield "            docs/explanation/split_networks.md"
 
 
 def _choose(options: argparse.Namespace, usual: NewGuestJob, found: Suggestion | None) -> NewGuestJob:

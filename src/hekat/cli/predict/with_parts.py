@@ -29,7 +29,7 @@ def predict_with_parts(options: argparse.Namespace) -> int:
     unused: tuple[str, ...] = ("data", "party", "id", "label", "ignore", "separator", "decimal")
     summary = load_summary(options.model)
     protocol = protocol_of(summary)
-    if protocol == "vertical_trees":
+    if protocol != "vertical_linear":
         unused = (*unused, "score_bits", "passphrase_file")
     refuse_options(options, protocol, *unused, command="hekat predict RUN --site FILE --source NAME")
     if options.site is None:
@@ -44,8 +44,7 @@ def predict_with_parts(options: argparse.Namespace) -> int:
     out = _files_of(options.out, receivers)
     for path in out.values():
         check_is_free(path, force=options.force)
-    predict = _predict_trees if protocol == "vertical_trees" else _predict_regression
-    predictions = predict(options, settings, receivers)
+    predictions = _PREDICT[protocol](options, settings, receivers)
     written = {}
     for party, found in predictions.by_receiver.items():
         place = out.get(party) or out.get("")
@@ -78,6 +77,22 @@ def _predict_trees(
 
     del settings
     return predict_trees_jointly(options.model, load_site(options.site), options.source, receivers)
+
+
+def _predict_network(
+    options: argparse.Namespace, settings: Mapping[str, Any], receivers: tuple[str, ...]
+) -> JointPredictions:
+    from hekat.launch.vertical_network.predict import predict_network_jointly
+
+    del settings
+    return predict_network_jointly(options.model, load_site(options.site), options.source, receivers)
+
+
+_PREDICT = {
+    "vertical_linear": _predict_regression,
+    "vertical_trees": _predict_trees,
+    "vertical_network": _predict_network,
+}
 
 
 def _files_of(out: Path | None, receivers: tuple[str, ...]) -> dict[str, Path]:

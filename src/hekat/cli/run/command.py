@@ -22,6 +22,7 @@ _RUNNERS = {
     "encrypted_model": ("hekat.cli.run.encrypted_model", "run_encrypted_model"),
     "vertical_linear": ("hekat.cli.run.vertical_linear", "run_vertical"),
     "vertical_trees": ("hekat.cli.run.vertical_trees", "run_trees"),
+    "vertical_network": ("hekat.cli.run.vertical_network", "run_network"),
     "psi": ("hekat.cli.run.psi", "run_psi"),
 }
 _ONE_ROLE = ("hekat.cli.run.role", "run_role")
@@ -33,12 +34,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "run",
         help="run a job on this machine",
         description="Check a job and its site file whole, then run what its protocol says: training (horizontal, "
-        "horizontal_trees, encrypted_model, vertical_linear, vertical_trees) or a set intersection (psi). Nothing is "
-        "written before all checks passed.",
+        "horizontal_trees, encrypted_model, vertical_linear, vertical_trees, vertical_network) or a set intersection "
+        "(psi). Nothing is written before all checks passed.",
         epilog="Writes one new folder under --runs: events.jsonl, ledger/, parties.json, summary.json, report.html, "
         "and what the protocol leaves: checkpoint.npz, model.npz, state/ (horizontal, horizontal_trees), model.npz, "
-        "checkpoints/ (encrypted_model), parts/ (vertical_linear, vertical_trees), intersection/ (psi). Example: hekat "
-        "run examples/hospitals/job.toml",
+        "checkpoints/ (encrypted_model), parts/ (vertical_linear, vertical_trees, vertical_network), intersection/ "
+        "(psi). Example: hekat run examples/hospitals/job.toml",
     )
     parser.add_argument("job", type=Path, help="the job file (TOML): who trains what together, and how")
     parser.add_argument(
@@ -56,7 +57,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--start-from",
         type=Path,
         metavar="RUN",
-        help="begin with the model of an earlier, finished run's folder (vertical_linear, vertical_trees)",
+        help="begin with the model of an earlier, finished run's folder (vertical_linear, vertical_trees, "
+        "vertical_network)",
     )
     parser.add_argument(
         "--passphrase-file",

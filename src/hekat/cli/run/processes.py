@@ -28,6 +28,7 @@ from hekat.launch.passphrase_file import read_passphrase_file
 from hekat.launch.psi.processes import run_intersection_in_processes
 from hekat.launch.run_result import RunResult
 from hekat.launch.vertical_linear.processes import run_vertical_in_processes
+from hekat.launch.vertical_network.run import run_network_in_processes
 from hekat.launch.vertical_trees.run import run_trees_in_processes
 from hekat.run.encrypted_model.load_inputs import EncryptedModelInputs, load_encrypted_model_inputs
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
@@ -36,6 +37,7 @@ from hekat.run.progress import Progress
 from hekat.run.psi.load_inputs import IntersectionInputs, load_intersection_inputs
 from hekat.run.vertical.checkpoint_files import has_checkpoints
 from hekat.run.vertical_linear.load_inputs import VerticalInputs, load_vertical_inputs
+from hekat.run.vertical_network.load_inputs import NetworkInputs, load_network_inputs
 from hekat.run.vertical_trees.load_inputs import TreesInputs, load_trees_inputs
 
 
@@ -104,6 +106,11 @@ def _load_trees(options: argparse.Namespace) -> TreesInputs:
     return load_trees_inputs(options.job, options.site, lambda: _read_passphrase(options, "the guest's"))
 
 
+def _load_network(options: argparse.Namespace) -> NetworkInputs:
+    refuse_options(options, "vertical_network", "lose", "passphrase_file")
+    return load_network_inputs(options.job, options.site)
+
+
 def _load_psi(options: argparse.Namespace) -> IntersectionInputs:
     refuse_options(options, "psi", "lose", "passphrase_file")
     return load_intersection_inputs(options.job, options.site)
@@ -139,6 +146,10 @@ def _play_trees(inputs: TreesInputs, options: argparse.Namespace, files: JobFile
     return run_trees_in_processes(inputs, files, options.runs, progress)
 
 
+def _play_network(inputs: NetworkInputs, options: argparse.Namespace, files: JobFiles, progress: Progress) -> RunResult:
+    return run_network_in_processes(inputs, files, options.runs, progress)
+
+
 def _play_psi(
     inputs: IntersectionInputs, options: argparse.Namespace, files: JobFiles, progress: Progress
 ) -> RunResult:
@@ -165,5 +176,6 @@ _RUNNERS: Mapping[str, tuple[_Load, _Play, Callable[[Path], bool]]] = {
     "encrypted_model": (_load_encrypted_model, _play_encrypted_model, has_checkpoints),
     "vertical_linear": (_load_vertical, _play_vertical, has_checkpoints),
     "vertical_trees": (_load_trees, _play_trees, has_checkpoints),
+    "vertical_network": (_load_network, _play_network, has_checkpoints),
     "psi": (_load_psi, _play_psi, lambda folder: False),
 }

@@ -7,20 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from hekat.data import Table
-from hekat.estimator.columns_estimator import ColumnsEstimator
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
 from hekat.estimator.data_frames import IdName
+from hekat.estimator.joint.training import JointTraining
 from hekat.estimator.party_tables import Columns
 from hekat.estimator.tree_training import tree_training
 from hekat.estimator.vertical_trees.categorical_features import category_names, check_their_parties, features_by_party
-from hekat.protocol.psi.settings import KINDS
-from hekat.protocol.setting_checks import check_choice
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 from hekat.protocol.vertical_trees.settings import Protection, VerticalTreesSettings
 
 
-class TreesParameters(ColumnsEstimator):
+class TreesParameters(JointTraining):
     """The parameters of vertical gradient boosting: a job file's settings under plain names, checked when `fit` begins.
 
     Args:
@@ -138,11 +136,8 @@ class TreesParameters(ColumnsEstimator):
         self.progress = progress
 
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalTreesSettings:
-        if self.intersection is not None:
-            check_choice("intersection", self.intersection, KINDS)
+        self._check_choices(parties)
         check_their_parties(self.categorical_features, parties)
-        # A prediction needs these once a model is there, which is late to hear of a mistake.
-        self._prediction_settings(parties)
         return VerticalTreesSettings(
             guest=parties[0],
             hosts=parties[1:],
@@ -157,8 +152,7 @@ class TreesParameters(ColumnsEstimator):
         )
 
     def _prediction_settings(self, parties: tuple[str, ...]) -> TreePredictionSettings:
-        receivers = (parties[0],) if self.receivers is None else self.receivers
-        return TreePredictionSettings(parties[0], parties[1:], receivers)  # type: ignore[arg-type]  # made a tuple there
+        return TreePredictionSettings(parties[0], parties[1:], self._receivers(parties))
 
     def _for_trees(self, table: Table) -> Table:
         """The table with its missing values as they are, and its columns of categories named. Raises InputError."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from hekat.job.job_head import JOB_FORMAT, TIMEOUT_S_PER_PARTY
 from hekat.job.new.column_sections import COLUMNS_COMMENT, column_sections
+from hekat.job.new.network_sections import network_sections
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.job.new.trees.columns import columns_for_trees
@@ -29,6 +32,7 @@ from hekat.protocol.vertical_linear.training_settings import (
 _WHAT = {
     "vertical_linear": "parties have other columns of the same people; one of them has the labels",
     "vertical_trees": "parties have other columns of the same people; boosted trees are grown on all of them",
+    "vertical_network": "parties have other columns of the same people; a network is split between them",
     "psi": "parties learn which ids they share, and nothing is trained",
 }
 _COLUMNS = {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "other"}}
@@ -36,7 +40,7 @@ _COLUMNS = {"town": {"categories": ["Bonn", "Ulm"], "other": True, "fill": "othe
 
 def guest_job_text(job: NewGuestJob) -> str:
     """The whole job file; it parses, and with its defaults uncommented it says the same."""
-    body = tree_sections(job) if job.is_trees else _regression(job) if job.trains else [_intersection_alone(job)]
+    body = _BODIES[job.protocol](job)
     sections = [_top(job), *body]
     sections += column_sections(job.columns)
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
@@ -55,7 +59,7 @@ def _top(job: NewGuestJob) -> list[str]:
         ),
         chosen("hosts", list(job.hosts), "have other columns" if job.trains else "whom the guest compares with"),
     ]
-    if job.trains and not job.is_trees:
+    if job.is_regression:
         arbiter = "opens masked gradients, has no rows, and must not collude with any party"
         lines.append(
             example("arbiter", "arbiter", f"{arbiter}; none: weights in shares")
@@ -71,7 +75,7 @@ def _top(job: NewGuestJob) -> list[str]:
             chosen("classes", list(job.classes), "what labels can be; left out for a regression")
             if job.classes
             else example("classes", ["no", "yes"], "what labels can be; left out here: a regression"),
-            *([] if job.is_trees else [default("sparse", False, "true: rows are held sparse at every party")]),
+            *([default("sparse", False, "true: rows are held sparse at every party")] if job.is_regression else []),
             *(
                 []
                 if job.columns
@@ -83,8 +87,8 @@ def _top(job: NewGuestJob) -> list[str]:
     return [*lines, default("timeout_s", TIMEOUT_S_PER_PARTY * role_count, waits)]
 
 
-def _intersection_alone(job: NewGuestJob) -> list[str]:
-    return [
+def _intersection_alone(job: NewGuestJob) -> list[list[str]]:
+    lines = [
         "[intersection]                           # docs/explanation/set_intersection.md",
         default("kind", KINDS[0], '"ecdh", or "rsa_blind": blind signatures'),
         default("learns", list(job.parties), "who learns which of its ids are common to all"),
@@ -92,6 +96,7 @@ def _intersection_alone(job: NewGuestJob) -> list[str]:
         default("key_bits", DEFAULT_KEY_BITS, 'bits of the key that "rsa_blind" makes for the run'),
         default("allow_single", False, "true: a party may ask with one id, which is to ask about one person"),
     ]
+    return [lines]
 
 
 def _regression(job: NewGuestJob) -> list[list[str]]:
@@ -210,3 +215,11 @@ def _fixed_point() -> list[str]:
         default("feature_bits", fixed_point.feature_bits, "bits after the point of a feature: 8 to 30"),
         default("value_bits", fixed_point.value_bits, "bits after the point of scores and residuals: 8 to 40"),
     ]
+
+
+_BODIES: Mapping[str, Callable[[NewGuestJob], list[list[str]]]] = {
+    "vertical_linear": _regression,
+    "vertical_trees": tree_sections,
+    "vertical_network": network_sections,
+    "psi": _intersection_alone,
+}

@@ -9,14 +9,15 @@ from typing import Any
 from hekat.errors import InputError
 from hekat.job.new.trees.columns import columns_for_trees
 
-GUEST_PROTOCOLS = ("vertical_linear", "vertical_trees", "psi")
+GUEST_PROTOCOLS = ("vertical_linear", "vertical_trees", "vertical_network", "psi")
 MODELS = ("logistic", "linear")
 TREE_PROTECTIONS = ("lattice", "paillier")
 
 
 @dataclass(frozen=True)
 class NewGuestJob:
-    """One new regression, training of trees or set intersection, on tables in CSV files unless `kinds` says otherwise.
+    """One new regression, training of trees or of a network, or set intersection, on tables in CSV files unless `kinds`
+    says otherwise.
 
     `arbiter` and `model` are for a regression; `classes` (none: numbers) and `label` are for what trains, `hold_out` is
     the part of the common rows to measure it on. `sources` are the options of parties' data sources as the site file
@@ -54,6 +55,7 @@ class NewGuestJob:
             object.__setattr__(self, "columns", columns_for_trees(self.columns))
             if self.protection not in TREE_PROTECTIONS:
                 _refuse("--protection", " or ".join(TREE_PROTECTIONS), self.protection, "choose one of them")
+        if not self.is_regression:
             if self.classes and len(set(self.classes)) < max(2, len(self.classes)):
                 _refuse("--classes", "two different classes or more", ", ".join(self.classes), "name them: no,yes")
             return
@@ -77,6 +79,16 @@ class NewGuestJob:
         return self.protocol == "vertical_trees"
 
     @property
+    def is_network(self) -> bool:
+        """Whether that model is a split network."""
+        return self.protocol == "vertical_network"
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether that model is a regression."""
+        return self.protocol == "vertical_linear"
+
+    @property
     def parties(self) -> tuple[str, ...]:
         return (self.guest, *self.hosts)
 
@@ -85,7 +97,7 @@ class NewGuestJob:
         """The roles that make a Paillier key: the arbiter, or without one guest and hosts; of trees, the guest."""
         if self.is_trees:
             return (self.guest,) if self.protection == "paillier" else ()
-        if not self.trains:
+        if not self.is_regression:
             return ()
         return self.parties if self.arbiter is None else (self.arbiter,)
 

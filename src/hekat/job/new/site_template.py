@@ -164,8 +164,8 @@ def _net(job: NewJob) -> list[str]:
     ]
 
 
-def policy_lines(*, waives_bin_leak: bool = False) -> list[str]:
-    """What a site allows, at its defaults but for the waiver that a job asks for."""
+def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = False) -> list[str]:
+    """What a site allows, at its defaults but for the waivers that a job asks for."""
     policy = SitePolicy()
     return [
         "[policy]                                 # a job that asks for more is refused before anything is read",
@@ -179,8 +179,11 @@ def policy_lines(*, waives_bin_leak: bool = False) -> list[str]:
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
         default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/explanation/vertical.md"),
         default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive the limit on equations"),
-        default(
-            "column_leak_waiver", policy.column_leak_waiver, "the same, where the guest may learn columns of hosts"
+        setting(
+            "column_leak_waiver",
+            waives_column_leak,
+            policy.column_leak_waiver,
+            "the same, where the guest may learn columns of hosts; split networks need it",
         ),
         setting(
             "bin_leak_waiver",

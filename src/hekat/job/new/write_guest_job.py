@@ -14,6 +14,8 @@ from hekat.job.psi.site_check import check_site_allows_intersection
 from hekat.job.site_file import load_site
 from hekat.job.vertical_linear.job_file import load_vertical_job
 from hekat.job.vertical_linear.site_check import check_site_allows_vertical
+from hekat.job.vertical_network.job_file import load_network_job
+from hekat.job.vertical_network.site_check import check_site_allows_network
 from hekat.job.vertical_trees.job_file import load_trees_job
 from hekat.job.vertical_trees.site_check import check_site_allows_trees
 
@@ -40,8 +42,13 @@ def _check_trees(folder: Path) -> None:
     check_site_allows_trees(load_site(folder / SITE_FILE), load_trees_job(folder / JOB_FILE))
 
 
+def _check_network(folder: Path) -> None:
+    check_site_allows_network(load_site(folder / SITE_FILE), load_network_job(folder / JOB_FILE))
+
+
 _CHECKS: Mapping[str, Callable[[Path], None]] = {
     "vertical_linear": _check_vertical,
     "vertical_trees": _check_trees,
+    "vertical_network": _check_network,
     "psi": _check_intersection,
 }

@@ -17,6 +17,8 @@ from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.psi.site_check import intersection_checks
 from hekat.job.site_file import Site
 from hekat.job.vertical_linear.site_check import vertical_checks
+from hekat.job.vertical_network.job_file import NetworkJob
+from hekat.job.vertical_network.site_check import network_checks
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.job.vertical_trees.site_check import trees_checks
 
@@ -50,6 +52,8 @@ def _of_protocol(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[PolicyC
         return averaging_checks(site, job, here)
     if isinstance(job, TreesJob):
         return trees_checks(site, job, here)
+    if isinstance(job, NetworkJob):
+        return network_checks(site, job, here)
     return vertical_checks(site, job, here)
 
 

@@ -66,8 +66,9 @@ def _listed(some: str, anything: str, key: str) -> Callable[[SitePolicy], str]:
 _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     "protocols": lambda policy: (
         "what may be done together with others: train on the same columns (horizontal, horizontal_trees), also a model "
-        "that no host reads (encrypted_model), on other columns of the same people a regression (vertical_linear) or "
-        "trees (vertical_trees), find common ids (psi), average updates of an app that an engine runs (averaging)"
+        "that no host reads (encrypted_model), on other columns of the same people a regression (vertical_linear), "
+        "trees (vertical_trees) or a split network (vertical_network), find common ids (psi), average updates of an "
+        "app that an engine runs (averaging)"
     ),
     "protections": _protections,
     "openings": _openings,

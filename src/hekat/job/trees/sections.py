@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
-from hekat.job.job_head import read_columns
+from hekat.job.job_head import read_columns, read_fields
 from hekat.job.section import Section
 from hekat.model.trees import TreeTraining
 
@@ -24,15 +23,7 @@ def task_of(classes: tuple[str, ...] | None) -> str:
 
 def read_training(section: Section) -> TreeTraining:
     """What [training] says: the fields of `TreeTraining` by their names. Raises JobError or InputError."""
-    default = TreeTraining()
-    said: dict[str, Any] = {}
-    for one in fields(TreeTraining):
-        usual = getattr(default, one.name)
-        said[one.name] = (
-            section.take_optional(one.name, int) if usual is None else section.take(one.name, type(usual), usual)
-        )
-    section.finish()
-    return TreeTraining(**said)
+    return TreeTraining(**read_fields(section, TreeTraining()))
 
 
 def read_tree_columns(section: Section) -> ColumnSpecs:

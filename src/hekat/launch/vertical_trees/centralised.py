@@ -17,7 +17,7 @@ from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import bin_rows, bin_table, make_objective, train_plain
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.run.vertical.role import PartyOutcome
-from hekat.summary.trees.metrics import metrics_of_trees
+from hekat.summary.metrics_of_outputs import metrics_of_outputs
 from hekat.summary.vertical.metrics import labels_of
 from hekat.summary.vertical_trees.summary_shape import Compared, Result
 
@@ -69,7 +69,7 @@ def compare_centralised(
         Result(
             name="centralised, plain trees",
             kind="centralised",
-            metrics=metrics_of_trees(settings.classes, scores, test_labels),
+            metrics=metrics_of_outputs(settings.classes, scores, test_labels),
         ),
         _by_scikit_learn(job, rows, labels, test_rows, test_labels, categories, training.max_iter),
     ]
@@ -116,5 +116,5 @@ def _by_scikit_learn(
     else:
         found = np.asarray(model.decision_function(test_rows))
         scores = found[:, np.newaxis] if found.ndim == 1 else found
-    metrics = metrics_of_trees(classes, scores, test_labels)
+    metrics = metrics_of_outputs(classes, scores, test_labels)
     return Result(name="scikit-learn on the joined rows", kind="scikit-learn", metrics=metrics)

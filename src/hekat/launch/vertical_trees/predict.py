@@ -14,14 +14,14 @@ from hekat.job.site_file import Site
 from hekat.job.vertical_trees.job_file import PROTOCOL
 from hekat.launch.vertical.predict import JointPredictions, PredictionWay, predict_with
 from hekat.ledger import RecordedChannel
-from hekat.model.trees.answers import answers_of
+from hekat.model.answers import answers_of
 from hekat.protocol.vertical.matching import MatchedTable, Matching
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.protocol.vertical_trees.party_roles import match_and_predict
 from hekat.protocol.vertical_trees.party_run import TreesRun
 from hekat.protocol.vertical_trees.prediction.settings import TreePredictionSettings
 from hekat.run.vertical_trees.part_file import TREE_PARTS, SavedTrees
-from hekat.summary.trees.metrics import metrics_of_trees
+from hekat.summary.metrics_of_outputs import metrics_of_outputs
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -67,4 +67,4 @@ class _TreesWay(PredictionWay[TreesPart]):
         return answers_of(part.classes, scores)
 
     def metrics_of(self, part: TreesPart, scores: FloatArray, labels: npt.NDArray[Any]) -> dict[str, float]:
-        return metrics_of_trees(part.classes, scores, labels)
+        return metrics_of_outputs(part.classes, scores, labels)

@@ -12,7 +12,7 @@ const PLAYED = {"in turn": "all roles in one process of this machine", "at once"
 const WORK = {keys: "making keys", train: "training", validate: "validation", encode: "encoding", deal: "dealing secrets", encrypt: "encrypting",
   send: "sealing, sending", open: "opening, checking", aggregate: "adding updates", decrypt: "decrypting", decode: "decoding", check: "checking sums", bin: "binning"};
 // What a protocol counts, where that is no round.
-const COUNTERS = {vertical_linear: "epoch", vertical_trees: "iteration", horizontal_trees: "iteration"};
+const COUNTERS = {vertical_linear: "epoch", vertical_trees: "iteration", vertical_network: "epoch", horizontal_trees: "iteration"};
 const SERIES = 6;
 // Below so many values what a round sends beside the update is more than the update.
 const SMALL_MODEL = 20000;

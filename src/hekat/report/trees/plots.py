@@ -17,6 +17,7 @@ from hekat.report.page.drawing import (
     shorten_names,
     style_axes,
 )
+from hekat.report.page.loss_plot import draw_losses
 from hekat.report.trees.tables import are_shared
 
 if TYPE_CHECKING:
@@ -30,45 +31,7 @@ _LONGEST_NAME: Final = 22
 
 def plot_loss(summary: Mapping[str, Any]) -> str | None:
     """The loss by iteration, of training rows and of rows held out for stopping."""
-    points = [(one["iteration"], one["loss"]) for one in summary["iterations"] if one["loss"] is not None]
-    if not points:
-        return None
-    is_encrypted = summary["settings"]["protection"] != "none"
-    kind, colour = ("encrypted", svg.ENCRYPTED) if is_encrypted else ("NOT encrypted", svg.PLAIN)
-    figure = svg.new_figure(WIDTH_IN, 3.2)
-    axes = figure.subplots()
-    every = max(1, len(points) // 20)
-    axes.plot(*zip(*points, strict=True), "-o", color=colour, linewidth=1.8, markersize=4.5, markevery=every)
-    entries: list[Entry] = [(colour, "o", "-", f"trained together, {kind}")]
-    held = [
-        (one["iteration"], one["validation_loss"])
-        for one in summary["iterations"]
-        if one["validation_loss"] is not None
-    ]
-    if held:
-        axes.plot(*zip(*held, strict=True), "--", color=svg.SERIES[1], linewidth=1.8)
-        entries.append((svg.SERIES[1], "", "--", "rows held out for stopping"))
-    compared = summary.get("compared") or {}
-    if compared.get("centralised_loss") is not None:
-        axes.plot(
-            [points[-1][0]],
-            [compared["centralised_loss"]],
-            "D",
-            color=svg.BOUND,
-            markersize=8,
-            markerfacecolor="none",
-            markeredgewidth=1.6,
-        )
-        entries.append((svg.BOUND, "D", "none", "plain trees on the joined rows, last iteration"))
-    axes.locator_params(axis="x", integer=True)
-    axes.set_xlabel("iteration")
-    is_classes = summary["task"] == "classification"
-    axes.set_ylabel("log-loss\n(nats per row)" if is_classes else "half the mean squared error")
-    axes.margins(x=0.04, y=0.12)
-    style_axes(axes, grid="both")
-    draw_title(figure, "Training loss by iteration")
-    draw_legend(figure, entries)
-    return svg.to_inline_svg(figure, "loss", "Training loss by iteration")
+    return draw_losses(summary, summary["iterations"], "iteration", beside="plain trees on the joined rows")
 
 
 def plot_importance(summary: Mapping[str, Any]) -> str | None:

@@ -17,6 +17,7 @@ from hekat.report.brief import (
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import format_count, format_seconds
 from hekat.report.training_course import Course, converged_words, course_of, course_sentence, course_warning
+from hekat.report.vertical.sentences import time_sentences
 from hekat.report.vertical.trained_rows import trained_count
 from hekat.report.vertical_linear.findings import (
     exactness_sentences,
@@ -24,7 +25,6 @@ from hekat.report.vertical_linear.findings import (
     leak_cautions,
     score_sentences,
     start_sentences,
-    time_sentences,
     verdict,
 )
 from hekat.report.vertical_linear.tables import learned_with_total

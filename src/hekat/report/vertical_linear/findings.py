@@ -6,20 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.report.brief import RECOMMENDED_KEY_BITS
-from hekat.report.measured_rows import SAYS_NOTHING, are_training_rows, rows_in_words, training_rows_warning
+from hekat.report.measured_rows import training_rows_warning
 from hekat.report.number_text import (
     count_in_words,
-    describe_metric,
     format_count,
-    format_metric,
     format_number,
     format_seconds,
     format_share,
     join_names,
     pluralise,
 )
-from hekat.report.table import metric_names
 from hekat.report.training_course import DIVERGED, has_diverged
+from hekat.report.vertical.sentences import quality_in_words
 from hekat.report.vertical.trained_rows import trained_in_words
 from hekat.report.vertical_linear.tables import learned_with_total
 
@@ -46,7 +44,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
         f"{beginning}{join_names(holders)} trained one {model} of {count_in_words(columns, 'column').lower()} on "
         f"{trained_in_words(summary)}, {how}"
     )
-    quality = _quality(summary)
+    quality = quality_in_words(summary, _BESIDE)
     return f"{text}: {quality}." if quality else f"{text}."
 
 
@@ -54,24 +52,6 @@ def _protection(summary: Mapping[str, Any]) -> str:
     if summary["settings"]["form"] == "shared_weights":
         return "with weights that stay in shares"
     return f"with gradients that {summary['settings'].get('arbiter') or 'an arbiter'} opened masked"
-
-
-def _quality(summary: Mapping[str, Any]) -> str:
-    """The main metric of the run, and the same metric of every other model."""
-    main = next((result for result in summary["results"] if result["kind"] in ("encrypted", "plain")), None)
-    names = [name for name in ("auc", "rmse", *metric_names(summary)) if main and name in main["metrics"]]
-    if main is None or not names:
-        return ""
-    name = names[0]
-    title = describe_metric(name).title
-    beside = [
-        f"{format_metric(name, result['metrics'][name])} {_BESIDE[result['kind']]}"
-        for result in summary["results"]
-        if result["kind"] in _BESIDE and name in result["metrics"]
-    ]
-    found = f"{title} {format_metric(name, main['metrics'][name])} on {rows_in_words(summary)}"
-    said = f"{found}, {', '.join(beside)}" if beside else found
-    return f"{said}, {SAYS_NOTHING}" if are_training_rows(summary) else said
 
 
 def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
@@ -180,14 +160,6 @@ def exactness_sentences(summary: Mapping[str, Any]) -> list[str]:
         return [f"{number}: {len(beyond)} BEYOND THE STATED BOUND ({', '.join(beyond)}): a defect, please report it."]
     worst = max((check["largest_error"] / check["bound"] for check in checks if check["bound"]), default=0.0)
     return [f"{number}: all within the stated bound; the nearest came to {format_share(worst)} of its bound."]
-
-
-def time_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Where the time went."""
-    seconds = summary["seconds"]
-    named = {"intersection": "finding common rows", "training": "training", "prediction": "predicting test rows"}
-    parts = [f"{format_seconds(seconds[name])} {text}" for name, text in named.items() if seconds[name]]
-    return [f"The session took {format_seconds(seconds['total'])}{': ' + ', '.join(parts) if parts else ''}."]
 
 
 def equation_sentences(summary: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from hekat.report.party_views import seen_lines, seen_table, seen_tables
 from hekat.report.table import Table
 from hekat.report.training_course import has_diverged
 from hekat.report.vertical.plots import plot_bytes
+from hekat.report.vertical.sentences import time_sentences
 from hekat.report.vertical.tables import byte_table, party_table, result_table, step_table
 from hekat.report.vertical_linear import findings, plots
 from hekat.report.vertical_linear.brief import training_sentence, vertical_brief
@@ -98,7 +99,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
         ),
         section_html(
             "Time",
-            paragraphs_html(*findings.time_sentences(summary)),
+            paragraphs_html(*time_sentences(summary)),
             figure_html(plots.plot_time(summary)),
             html_of_tables(time_table(summary), step_table(summary)),
         ),

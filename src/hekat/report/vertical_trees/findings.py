@@ -16,25 +16,20 @@ from hekat.report.brief import (
     unusual_caveats,
 )
 from hekat.report.measured_rows import (
-    SAYS_NOTHING,
-    are_training_rows,
     measured_note,
-    rows_in_words,
     training_rows_warning,
 )
 from hekat.report.number_text import (
     count_in_words,
-    describe_metric,
     format_count,
-    format_metric,
     format_number,
     format_seconds,
     format_share,
     join_names,
     pluralise,
 )
-from hekat.report.table import metric_names
 from hekat.report.trees.tables import importance_by_owner
+from hekat.report.vertical.sentences import quality_in_words, time_sentences
 from hekat.report.vertical.trained_rows import trained_in_words
 
 _BESIDE = {"centralised": "by plain trees on the joined rows", "scikit-learn": "by scikit-learn on the joined rows"}
@@ -59,25 +54,8 @@ def verdict(summary: Mapping[str, Any]) -> str:
         f"{pluralise(count, 'iteration')} on {count_in_words(columns, 'column').lower()} of "
         f"{trained_in_words(summary)}, {how}"
     )
-    quality = _quality(summary)
+    quality = quality_in_words(summary, _BESIDE)
     return f"{text}: {quality}." if quality else f"{text}."
-
-
-def _quality(summary: Mapping[str, Any]) -> str:
-    """The main metric of the run, and the same metric of every other model."""
-    main = summary["results"][0] if summary["results"] else None
-    names = [name for name in ("auc", "rmse", *metric_names(summary)) if main and name in main["metrics"]]
-    if main is None or not names:
-        return ""
-    name = names[0]
-    beside = [
-        f"{format_metric(name, result['metrics'][name])} {_BESIDE[result['kind']]}"
-        for result in summary["results"]
-        if result["kind"] in _BESIDE and name in result["metrics"]
-    ]
-    found = f"{describe_metric(name).title} {format_metric(name, main['metrics'][name])} on {rows_in_words(summary)}"
-    said = f"{found}, {', '.join(beside)}" if beside else found
-    return f"{said}, {SAYS_NOTHING}" if are_training_rows(summary) else said
 
 
 def cautions(summary: Mapping[str, Any]) -> list[str]:
@@ -147,14 +125,6 @@ def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
             "These begin anew by the settings of this job; the earlier trees of this run were grown by its own."
         )
     return found
-
-
-def time_sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Where the time went."""
-    seconds = summary["seconds"]
-    named = {"intersection": "finding common rows", "training": "training", "prediction": "predicting test rows"}
-    parts = [f"{format_seconds(seconds[name])} {text}" for name, text in named.items() if seconds[name]]
-    return [f"The session took {format_seconds(seconds['total'])}{': ' + ', '.join(parts) if parts else ''}."]
 
 
 def trees_brief(summary: Mapping[str, Any]) -> Brief:

@@ -25,6 +25,7 @@ from hekat.report.trees.plots import draw_trees, plot_first_tree, plot_importanc
 from hekat.report.trees.setting_names import TRAINING_NAMES
 from hekat.report.trees.tables import importance_table, iteration_table
 from hekat.report.vertical.plots import PART_COLOURS, plot_bytes
+from hekat.report.vertical.sentences import time_sentences
 from hekat.report.vertical.tables import byte_table, party_table, result_table, step_table
 from hekat.report.vertical_trees import findings
 from hekat.report.view import Finding, View
@@ -101,7 +102,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
         ),
         section_html(
             "Time",
-            paragraphs_html(*findings.time_sentences(summary)),
+            paragraphs_html(*time_sentences(summary)),
             figure_html(plot_time(summary)),
             html_of_tables(time_table(summary), step_table(summary)),
         ),

@@ -16,12 +16,12 @@ from hekat.job.data_source import DataSource
 from hekat.job.model_source import PartyModel, find_model_source, load_own_model
 from hekat.job.site_file import PartySite, Site
 from hekat.model import MODEL_NAMES, evaluate, make_model
+from hekat.model.answers import answers_of
 from hekat.model.parameters import check_same_shapes
-from hekat.model.trees.answers import answers_of
 from hekat.run.horizontal.trained_model import TrainedModel
 from hekat.run.horizontal_trees.trained_trees import TrainedTrees
 from hekat.run.predictions import Predictions, check_none_missing, without_strangers
-from hekat.summary.trees.metrics import metrics_of_trees
+from hekat.summary.metrics_of_outputs import metrics_of_outputs
 
 _CURE_OF_CELLS = (
     "correct the cells; what stands for empty cells and unknown texts is part of the model: to change it, say fill or "
@@ -109,7 +109,7 @@ def predict_with_trees(trained: TrainedTrees, source: DataSource, folder: Path) 
         probabilities=probabilities,
         ids=table.ids,
         ignored=ignored,
-        metrics={} if table.labels is None else metrics_of_trees(trained.classes, scores, table.labels),
+        metrics={} if table.labels is None else metrics_of_outputs(trained.classes, scores, table.labels),
         notes=notes_of_cells(table),
     )
 

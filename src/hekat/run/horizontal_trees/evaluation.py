@@ -9,7 +9,7 @@ import numpy as np
 from hekat.model.trees import bin_rows
 from hekat.protocol.horizontal_trees.state import TreesState
 from hekat.run.horizontal_trees.load_inputs import RowTreesInputs
-from hekat.summary.trees.metrics import metrics_of_trees
+from hekat.summary.metrics_of_outputs import metrics_of_outputs
 
 
 def evaluation_of(inputs: RowTreesInputs) -> Callable[[TreesState], dict[str, float]]:
@@ -21,6 +21,6 @@ def evaluation_of(inputs: RowTreesInputs) -> Callable[[TreesState], dict[str, fl
 
     def evaluate_state(state: TreesState) -> dict[str, float]:
         scores = state.ensemble.raw_scores(bin_rows(features, state.bins)).T
-        return metrics_of_trees(inputs.job.settings.classes, scores, labels)
+        return metrics_of_outputs(inputs.job.settings.classes, scores, labels)
 
     return evaluate_state

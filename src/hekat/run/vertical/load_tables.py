@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 from hekat.data import ColumnSpecs, Table
 from hekat.data.columns.settle import settle_fills
 from hekat.data.far_cells import with_notes_on_cells
+from hekat.job.load_any_job import AnyJob, check_role, roles_of
+from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob, recorded
-from hekat.job.site_file import Site
+from hekat.job.site_file import Site, load_site
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.job.vertical.site_checks import MAX_PREDICTIONS_KEY, check_test_rows_allowed
 from hekat.protocol.vertical.common_tables import find_common_tables
@@ -26,6 +30,26 @@ class LoadedTables:
     tables: dict[str, Table]
     test_tables: dict[str, Table]
     columns: dict[str, ColumnSpecs]
+
+
+J = TypeVar("J", bound=AnyJob)
+
+
+def open_columns_job(
+    load: Callable[[Path], J], job_path: Path, site_path: Path | None, role: str | None, *, is_rehearsal: bool
+) -> tuple[J, Site, tuple[str, ...]]:
+    """(the job that `load` reads, its site, the roles that this machine plays: `role`, or all where it is None).
+
+    `site_path` None: site.toml beside the job. Raises JobError, and PolicyError where the site does not allow the job,
+    which is recorded unless it is a rehearsal.
+    """
+    job = load(job_path)
+    if role is not None:
+        check_role(job, role)
+    site = load_site(site_path or job_path.parent / "site.toml")
+    here = roles_of(job) if role is None else (role,)
+    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
+    return job, site, here
 
 
 def load_tables(

@@ -9,10 +9,8 @@ from pathlib import Path
 from hekat.channel import PartyKey
 from hekat.data import ColumnSpecs, Table
 from hekat.errors import JobError
-from hekat.job.load_any_job import check_role
-from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob
-from hekat.job.site_file import Site, load_site
+from hekat.job.site_file import Site
 from hekat.job.vertical_trees.job_file import TreesJob, load_trees_job
 from hekat.model.trees import check_row_count
 from hekat.protocol.stopwatch import Stopwatch
@@ -24,7 +22,12 @@ from hekat.protocol.vertical_trees.party_run import TreesRun
 from hekat.protocol.vertical_trees.settings import VerticalTreesSettings
 from hekat.protocol.vertical_trees.sums_plan import check_level_sums
 from hekat.run.load_keys import load_key_pair, load_party_keys
-from hekat.run.vertical.load_tables import check_predictions_allowed, find_training_rows, load_tables
+from hekat.run.vertical.load_tables import (
+    check_predictions_allowed,
+    find_training_rows,
+    load_tables,
+    open_columns_job,
+)
 from hekat.scheme.paillier import KeyPair
 from hekat.toml_text import toml_key
 
@@ -62,13 +65,8 @@ def load_trees_inputs(
     protocol. `ask_passphrase` opens a protected key file. Raises a HekatError that names the file, key, party or
     column, what was expected and the cure.
     """
-    job = load_trees_job(job_path)
-    if role is not None:
-        check_role(job, role)
-    site = load_site(site_path or job_path.parent / "site.toml")
+    job, site, here = open_columns_job(load_trees_job, job_path, site_path, role, is_rehearsal=is_rehearsal)
     settings = job.settings
-    here = settings.everyone if role is None else (role,)
-    enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
 
     bin_counts: dict[str, list[int]] = {}
 

@@ -21,10 +21,11 @@ from hekat.protocol.vertical_trees.prediction.predict_scores import predict_scor
 from hekat.run.row_identity import RowIdentity
 from hekat.run.vertical.checkpoint_files import PartyCheckpoint
 from hekat.run.vertical.role import ColumnsContext, ColumnsRole
-from hekat.run.vertical_trees.iterations import IterationCheckpoint, SavedIteration
+from hekat.run.vertical.saved_state import SavedState
+from hekat.run.vertical_trees.iterations import IterationCheckpoint
 from hekat.run.vertical_trees.shown_trees import show_importance, show_trees
 from hekat.scheme.paillier import KeyPair
-from hekat.summary.trees.metrics import metrics_of_trees
+from hekat.summary.metrics_of_outputs import metrics_of_outputs
 from hekat.summary.vertical.metrics import labels_of
 from hekat.summary.vertical_trees.role_result import TimedIteration, TreesResult
 
@@ -71,7 +72,7 @@ class TreesRole(ColumnsRole[TreesPart]):
     def result(self) -> TreesResult:
         """What the role has left so far; read it once `play` has ended."""
         resumed = self._context.resumed
-        done: int = 0 if resumed is None else resumed.state.iterations_done
+        done: int = 0 if resumed is None else resumed.state.steps_done
         losses: Sequence[float] = () if resumed is None else resumed.state.losses
         part = None if self._outcome is None else self._outcome.part
         is_shown = part is not None and part.is_guest
@@ -106,7 +107,7 @@ class TreesRole(ColumnsRole[TreesPart]):
 
     def _measure_scores(self, scores: FloatArray, test_rows: Table) -> dict[str, float]:
         classes = self._context.job.settings.classes
-        return metrics_of_trees(classes, scores, labels_of(test_rows, classes))
+        return metrics_of_outputs(classes, scores, labels_of(test_rows, classes))
 
     def _prediction_run(self, part: TreesPart) -> TreesRun:
         return TreesRun(self._stopwatch, count_predictions=partial(self._context.count_predictions, part))
@@ -116,7 +117,8 @@ class TreesRole(ColumnsRole[TreesPart]):
         earlier, before = context.resumed, None if context.start is None else context.start.part
 
         def save(state: TreeState) -> None:
-            kept = PartyCheckpoint(SavedIteration.of(state), identity, self._kept_releases(), context.started_from)
+            saved = SavedState.of(state, state.trees_done)
+            kept = PartyCheckpoint(saved, identity, self._kept_releases(), context.started_from)
             context.observer.save(context.role, kept)
 
         def note(record: TreeRecord) -> None:
@@ -126,10 +128,15 @@ class TreesRole(ColumnsRole[TreesPart]):
             stopwatch=self._stopwatch,
             on_tree=note,
             save=save,
-            resume_from=None if earlier is None else earlier.state.restore(),
+            resume_from=None if earlier is None else restore_state(earlier.state),
             start_from=before,
             key_pair=context.key_pair,
             max_sum_memory_mib=context.max_sum_memory_mib,
         )
         # The scores that training goes on from are a prediction of its rows with the earlier part.
         return run if before is None else replace(run, count_predictions=partial(context.count_predictions, before))
+
+
+def restore_state(saved: SavedState) -> TreeState:
+    """The state that a checkpoint holds."""
+    return TreeState(trees_done=saved.steps_done, **saved.restore())

@@ -1,4 +1,4 @@
-"""What scores mean: classes with their probabilities, or numbers."""
+"""What raw outputs of a model mean, sums of leaves or a last layer: classes with probabilities, or numbers."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Split networks on columns of several parties, in the shape of scikit-learn."""

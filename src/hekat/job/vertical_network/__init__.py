@@ -1,0 +1,1 @@
+"""Jobs of split networks: one file for all roles, run and resumed on this machine, used to predict."""

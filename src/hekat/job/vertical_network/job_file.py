@@ -1,0 +1,178 @@
+"""The job file of a split network: who holds what, how rows are matched, what is trained, and who may learn what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from hekat.errors import JobError
+from hekat.job.job_head import read_columns, read_fields, read_head_of, read_timeout
+from hekat.job.party_keys import SECTION, read_party_keys
+from hekat.job.section import Section
+from hekat.job.trees.sections import task_of
+from hekat.job.vertical.columns_job import (
+    ColumnsJob,
+    check_measured,
+    read_flag,
+    read_hold_out,
+    read_intersection,
+)
+from hekat.protocol.role_names import check_role_name
+from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
+from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+
+PROTOCOL: Final = "vertical_network"
+MODEL: Final = "network"
+"""What `policy.models` of a site calls a split network of Hekat's own layers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkJob(ColumnsJob):
+    """A checked job of a split network. `bottoms` names by party the model of its site that maps its columns; parties
+    that are not in it have Hekat's own."""
+
+    settings: VerticalNetworkSettings
+    prediction: NetworkPredictionSettings
+    bottoms: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_network_job(path: Path) -> NetworkJob:
+    """The job at `path`, checked whole. Raises JobError or InputError with the key and the cure."""
+    head = read_head_of(path, PROTOCOL)
+    top = head.rest
+    if "checks" in top.remaining():
+        raise JobError(
+            "[checks] has no use for a split network",
+            expected=f"a job of protocol {PROTOCOL!r} without [checks]",
+            got="[checks]",
+            cure="say centralised = true under [compare] instead: the same network on the joined rows, in floats",
+        )
+    data = top.take("data", str)
+    test_data = top.take_optional("test_data", str)
+    network = top.take_section("network")
+    own_bottoms = network.take_section("bottoms")
+    settings = _read_settings(top, network)
+    bottoms = _read_names(own_bottoms)
+    for name in settings.everyone:
+        check_role_name(name)
+    _check_bottoms(bottoms, settings)
+    job = NetworkJob(
+        name=head.name,
+        digest=head.digest,
+        settings=settings,
+        intersection=read_intersection(top.take_section("intersection"), settings.guest, settings.hosts),
+        prediction=_read_prediction(top.take_section("prediction"), settings),
+        bottoms=bottoms,
+        data=data,
+        test_data=test_data,
+        timeout_s=read_timeout(top, len(settings.everyone)),
+        compare_centralised=read_flag(top.take_section("compare"), "centralised"),
+        columns=read_columns(top.take_section("columns")),
+        hold_out=read_hold_out(top.take_section("validation")),
+        party_keys=read_party_keys(top.take_section(SECTION), settings.everyone),
+    )
+    _refuse_sparse(top)
+    top.finish()
+    check_measured(job, settings.guest, job.prediction.receivers)
+    _check_comparable(job)
+    return job
+
+
+def _read_settings(top: Section, network: Section) -> VerticalNetworkSettings:
+    classes = top.take_optional_texts("classes")
+    model = top.take_section("model")
+    task = model.take("task", str, task_of(classes))
+    model.finish()
+    training, protection = top.take_section("training"), top.take_section("protection")
+    label_privacy = top.take_section("label_privacy")
+    column_leak, label_leak = top.take_section("column_leak"), top.take_section("label_leak")
+    default = VerticalNetworkSettings
+    settings = VerticalNetworkSettings(
+        guest=top.take("guest", str),
+        hosts=top.take_texts("hosts"),
+        task=task,  # type: ignore[arg-type]  # checked by VerticalNetworkSettings
+        classes=classes,
+        form=protection.take("form", str, default.form),
+        protection=protection.take("kind", str, default.protection),  # type: ignore[arg-type]  # checked as well
+        host_bottom=protection.take("host_bottom", str, default.host_bottom),  # type: ignore[arg-type]  # checked too
+        network=_read_shape(network),
+        training=NetworkTraining(**read_fields(training, NetworkTraining())),
+        label_privacy=label_privacy.take_optional("epsilon", float),
+        rotation_accepted=column_leak.take_optional("accepted", str),
+        labels_accepted=label_leak.take_optional("accepted", str),
+    )
+    for section in (protection, label_privacy, column_leak, label_leak):
+        section.finish()
+    return settings
+
+
+def _read_shape(section: Section) -> NetworkShape:
+    default = NetworkShape()
+    widths = section.take_section("host_widths")
+    shape = NetworkShape(
+        units=section.take("units", int, default.units),
+        guest_width=section.take("guest_width", int, default.guest_width),
+        host_width=section.take("host_width", int, default.host_width),
+        host_widths={name: widths.take(name, int) for name in widths.remaining()},
+        bottom_hidden=section.take_whole_numbers("bottom_hidden"),
+        top_hidden=section.take_whole_numbers("top_hidden"),
+        activation=section.take("activation", str, str(default.activation)),  # type: ignore[arg-type]  # checked there
+    )
+    section.finish()
+    return shape
+
+
+def _read_names(section: Section) -> dict[str, str]:
+    return {party: section.take(party, str) for party in section.remaining()}
+
+
+def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings) -> None:
+    """Raise JobError for a bottom of nobody, or of a host that has none."""
+    strangers = [name for name in bottoms if name not in settings.parties]
+    if strangers:
+        raise JobError(
+            "network.bottoms names no party",
+            expected=f"names among {', '.join(settings.parties)}",
+            got=strangers[0],
+            cure="correct network.bottoms in the job",
+        )
+    hosts = [name for name in bottoms if name in settings.hosts]
+    if hosts and settings.host_bottom == "source":
+        raise JobError(
+            f"network.bottoms gives {hosts[0]} a bottom that it has no use for",
+            expected="protection.host_bottom = 'frozen' or 'trained'",
+            got="'source': the columns themselves",
+            cure=f"remove {hosts[0]} from network.bottoms, or choose another protection.host_bottom",
+        )
+
+
+def _check_comparable(job: NetworkJob) -> None:
+    """Raise JobError where a comparison would need the bottoms of sites in one network."""
+    if job.compare_centralised and job.bottoms:
+        raise JobError(
+            "a comparison with centralised training knows Hekat's own bottoms alone",
+            expected="compare.centralised = false, or no network.bottoms",
+            got=f"a bottom of {', '.join(job.bottoms)}",
+            cure="leave out one of them",
+        )
+
+
+def _read_prediction(section: Section, settings: VerticalNetworkSettings) -> NetworkPredictionSettings:
+    receivers = section.take_optional_texts("receivers")
+    section.finish()
+    named = (settings.guest,) if receivers is None else receivers
+    return NetworkPredictionSettings(settings.guest, settings.hosts, named)
+
+
+def _refuse_sparse(top: Section) -> None:
+    """Raise JobError where rows are to be held sparse."""
+    if top.take("sparse", bool, False):
+        raise JobError(
+            "a split network is trained on dense rows",
+            expected="sparse = false, or no such line",
+            got="sparse = true",
+            cure="leave it out; what a bottom gives is dense anyway",
+        )

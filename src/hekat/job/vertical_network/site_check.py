@@ -1,0 +1,90 @@
+"""Whether a site lets a job of a split network do what it asks for, line by line of its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hekat.errors import PolicyError
+from hekat.job.policy.job_limits import say_names
+from hekat.job.policy.policy_check import PolicyCheck, refusals_of, refuse_first
+from hekat.job.policy.shared_checks import check_protections, on_job, on_key_sizes, on_model, on_rounds
+from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.site_file import Site
+from hekat.job.vertical.site_checks import (
+    intersection_key_size,
+    on_joined_rows,
+    on_tables,
+    yes_or_no,
+)
+from hekat.job.vertical_network.job_file import MODEL, PROTOCOL, NetworkJob
+from hekat.protocol.vertical_network.settings import PROTECTIONS
+
+
+def check_site_allows_network(site: Site, job: NetworkJob, here: Collection[str] | None = None) -> None:
+    """Raise PolicyError or JobError where the job asks this site for what it does not have or does not allow.
+
+    `here` are the roles that this machine plays, None for all.
+    """
+    refuse_first(refusals_of(network_checks(site, job, here)))
+
+
+def network_checks(site: Site, job: NetworkJob, here: Collection[str] | None = None) -> list[PolicyCheck]:
+    """Every line that the job is held against; `here` as in `check_site_allows_network`."""
+    settings, policy = job.settings, site.policy
+    own = [name for name in settings.parties if here is None or name in here]
+    named = {job.bottoms[name] for name in own if name in job.bottoms}
+    return [
+        *on_job(site, PROTOCOL, job.digest),
+        *(on_model(policy, model) for model in (MODEL, *sorted(named))),
+        on_rounds(policy, settings.training.epochs, "training.epochs", "epoch"),
+        on_protection(policy, settings.protection),
+        on_key_sizes(policy, intersection_key_size(job)),
+        *_on_leaks(site, job, own),
+        on_joined_rows(job, policy),
+        *on_tables(site, job, settings.parties, here),
+    ]
+
+
+def on_opened_features(policy: SitePolicy, *, is_host: bool) -> PolicyCheck:
+    """What the guest may learn of a host's columns, in training and in each joint prediction."""
+    return yes_or_no(
+        "policy.column_leak_waiver",
+        is_host,
+        policy.column_leak_waiver,
+        PolicyError(
+            "the site does not allow that the guest learns its columns, be it but for a rotation",
+            expected="policy.column_leak_waiver = true (sums that a split network opens tell it as much)",
+            got="false",
+            cure="let the site's owner allow it, or train protocol 'vertical_linear', which opens no such sums",
+        ),
+    )
+
+
+def on_protection(policy: SitePolicy, protection: str) -> PolicyCheck:
+    """The line of what products of private matrices may be computed under."""
+    return PolicyCheck(
+        "policy.protections",
+        protection,
+        say_names(policy.protections, "none at all"),
+        lambda: check_protections(policy, protection, known=PROTECTIONS),
+    )
+
+
+def _on_leaks(site: Site, job: NetworkJob, own: Collection[str]) -> list[PolicyCheck]:
+    """What others may learn of this site: a host's columns, and a guest's labels."""
+    settings, policy = job.settings, site.policy
+    return [
+        on_opened_features(policy, is_host=any(host in own for host in settings.hosts)),
+        yes_or_no(
+            "policy.label_leak_waiver",
+            settings.guest in own and settings.labels_accepted is not None,
+            policy.label_leak_waiver,
+            PolicyError(
+                "the site does not allow that hosts learn its labels",
+                expected="policy.label_leak_waiver = true (gradients of a host's bottom tell it single labels)",
+                got="false",
+                cure="set label_privacy.epsilon in the job in place of [label_leak], or protection.host_bottom = "
+                "'frozen', under which no gradient opens",
+            ),
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""All roles of a training of a split network on this machine, with its comparison."""

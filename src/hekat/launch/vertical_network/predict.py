@@ -1,0 +1,78 @@
+"""Joint prediction with the parts of a split network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.data import Table
+from hekat.job.policy.policy_check import PolicyCheck
+from hekat.job.site_file import Site
+from hekat.job.vertical_network.job_file import PROTOCOL
+from hekat.job.vertical_network.site_check import on_opened_features, on_protection
+from hekat.launch.vertical.predict import JointPredictions, PredictionWay, predict_with
+from hekat.ledger import RecordedChannel
+from hekat.model.answers import answers_of
+from hekat.protocol.vertical.matching import MatchedTable, Matching
+from hekat.protocol.vertical_network.model_part import NetworkPart
+from hekat.protocol.vertical_network.party_roles import match_and_predict
+from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
+from hekat.run.vertical_network.part_file import NETWORK_PARTS, SavedNetwork
+from hekat.summary.metrics_of_outputs import metrics_of_outputs
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def predict_network_jointly(
+    run_folder: Path,
+    site: Site,
+    data_name: str,
+    receivers: Sequence[str] = (),
+    *,
+    timeout_s: float | None = None,
+) -> JointPredictions:
+    """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
+
+    `receivers` learn the scores, the guest always: it alone where none is named. Raises StateError where parts are
+    missing, and as `predict_with`.
+    """
+    saved = NETWORK_PARTS.load_all(run_folder)
+    settings = NetworkPredictionSettings.of(next(iter(saved.values())).part, receivers)
+    return predict_with(_NetworkWay(saved, settings), run_folder, site, data_name, timeout_s)
+
+
+class _NetworkWay(PredictionWay[NetworkPart]):
+    protocol = PROTOCOL
+
+    def __init__(self, saved: Mapping[str, SavedNetwork], settings: NetworkPredictionSettings) -> None:
+        super().__init__(saved)
+        self._settings = settings
+
+    @property
+    def settings(self) -> NetworkPredictionSettings:
+        return self._settings
+
+    def checks(self, site: Site) -> list[PolicyCheck]:
+        return [
+            on_protection(site.policy, self.first.part.protection),
+            on_opened_features(site.policy, is_host=any(host in site.parties for host in self.first.part.hosts)),
+        ]
+
+    def predict(
+        self, channel: RecordedChannel, name: str, table: Table, matching: Matching, count: Callable[[int], None]
+    ) -> tuple[FloatArray | None, MatchedTable]:
+        run = NetworkRun(matching.stopwatch, count_predictions=count)
+        part = self.saved[name].part
+        predicted = match_and_predict(channel, part, table, self._settings, matching, lambda matched: run)
+        return predicted.scores, predicted.matched
+
+    def answers_of(self, part: NetworkPart, scores: FloatArray) -> tuple[npt.NDArray[Any], FloatArray | None]:
+        return answers_of(part.classes, scores)
+
+    def metrics_of(self, part: NetworkPart, scores: FloatArray, labels: npt.NDArray[Any]) -> dict[str, float]:
+        return metrics_of_outputs(part.classes, scores, labels)

@@ -1,0 +1,1 @@
+"""How a training of a split network is shown."""

@@ -1,0 +1,162 @@
+"""The findings of a split network as sentences, each derived from its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hekat.report.brief import (
+    Brief,
+    brief_table,
+    data_warnings,
+    place_sentence,
+    sent_sentence,
+    unusual_caveats,
+)
+from hekat.report.measured_rows import measured_note, training_rows_warning
+from hekat.report.number_text import (
+    count_in_words,
+    format_count,
+    format_number,
+    format_seconds,
+    join_names,
+    pluralise,
+)
+from hekat.report.training_course import Course, converged_words, course_of, course_warning
+from hekat.report.vertical.sentences import quality_in_words, time_sentences
+from hekat.report.vertical.trained_rows import trained_in_words
+
+_BESIDE = {"centralised": "by the same network on the joined rows"}
+# Caveats that `protected` says in its own words.
+_TOLD = (" learned what the interactive layer gives", " learned nothing of labels but when", " is trusted to send what")
+
+
+def is_encrypted(summary: Mapping[str, Any]) -> bool:
+    """Whether the run was protected."""
+    return bool(summary["settings"]["protection"] != "none")
+
+
+def verdict(summary: Mapping[str, Any]) -> str:
+    """One sentence: who trained what together on how many rows, how protected, and how good it is."""
+    columns = sum(party["columns"] or 0 for party in summary["parties"])
+    count = len(summary["epochs"])
+    how = (
+        f"with products encrypted under {summary['settings']['protection']}"
+        if is_encrypted(summary)
+        else "WITHOUT protection (features, gradients and weights were sent in the clear)"
+    )
+    text = (
+        f"{join_names([party['name'] for party in summary['parties']])} trained a split network in "
+        f"{format_count(count)} {pluralise(count, 'epoch')} on {count_in_words(columns, 'column').lower()} of "
+        f"{trained_in_words(summary)}, {how}"
+    )
+    quality = quality_in_words(summary, _BESIDE)
+    return f"{text}: {quality}." if quality else f"{text}."
+
+
+def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
+    """What the job lets others learn beyond scores, which nobody may miss."""
+    settings = summary["settings"]
+    guest, hosts = settings["guest"], join_names(settings["hosts"])
+    found = [
+        f"Each host WAIVED what the interactive layer tells of it: {guest} may know the features of {hosts} but for a "
+        "rotation, and columns of other people once it knows some people's."
+    ]
+    if settings["host_bottom"] == "trained" and settings.get("label_privacy") is None:
+        found.append(
+            f"{guest} WAIVED what gradients tell of labels: {hosts} can read the label of nearly every row off the "
+            "gradients of their bottoms. Label privacy bounds that: [label_privacy] epsilon."
+        )
+    return found
+
+
+def cautions(summary: Mapping[str, Any]) -> list[str]:
+    """What a reader has to be told before anything else."""
+    told, course = training_rows_warning(summary), training_warning(summary)
+    return [*([course] if course else []), *leak_cautions(summary), *([told] if told else [])]
+
+
+def first_caution(summary: Mapping[str, Any]) -> str | None:
+    """All cautions in one text; None where there is none."""
+    return " ".join(cautions(summary)) or None
+
+
+def training_warning(summary: Mapping[str, Any]) -> str | None:
+    """A sentence where training diverged, or its loss rose or still fell at the end; None otherwise."""
+    return course_warning(_course(summary), "epoch", summary["settings"])
+
+
+def _course(summary: Mapping[str, Any]) -> Course:
+    losses = [epoch["loss"] for epoch in summary["epochs"] if epoch["loss"] is not None]
+    return course_of(summary, losses, stopped_early=summary["stopped_early"])
+
+
+def training_sentences(summary: Mapping[str, Any]) -> list[str]:
+    """What training began with, how the loss went, how fast the shared layer moved, and how long an epoch took."""
+    epochs, started_from = summary["epochs"], summary["started_from"]
+    losses = [one["loss"] for one in epochs if one["loss"] is not None]
+    found = []
+    if started_from is not None:
+        found.append(f"Training went on with the network of run {started_from}, each party with its own part.")
+    if losses:
+        count = f"{format_count(len(epochs))} {pluralise(len(epochs), 'epoch')}"
+        found.append(f"In {count} the training loss went from {losses[0]:.6g} to {losses[-1]:.6g}.")
+    if summary["stopped_early"]:
+        found.append("The stop rule ended training before the last epoch that the job allows.")
+    if summary["shared_rate"] is not None:
+        found.append(f"The shared layer moved at a rate of {format_number(summary['shared_rate'])}.")
+    return [*found, *epoch_seconds(summary)]
+
+
+def epoch_seconds(summary: Mapping[str, Any]) -> list[str]:
+    """How long an epoch took; empty where none was timed."""
+    timed = [one["seconds"] for one in summary["epochs"] if one["seconds"] is not None]
+    return [f"An epoch took {format_seconds(sum(timed) / len(timed))} on average."] if timed else []
+
+
+def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
+    """How the run stands beside the same network on the joined rows; empty where none was trained."""
+    compared = summary["compared"]
+    if compared is None or compared["loss"] is None or compared["centralised_loss"] is None:
+        return []
+    return [
+        f"The last epoch's losses are {compared['loss']:.6g} and, of the same network on the joined rows in floats, "
+        f"{compared['centralised_loss']:.6g}; the two begin with other weights."
+    ]
+
+
+def network_brief(summary: Mapping[str, Any]) -> Brief:
+    """What a training of a split network prints unasked."""
+    note = "" if summary["test_rows"] is None else measured_note(summary)
+    told = [verdict(summary), *compared_sentences(summary), converged_words(_course(summary), "epoch")]
+    facts = (
+        ("result", " ".join(sentence for sentence in told if sentence)),
+        ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
+        ("time", " ".join([*time_sentences(summary), *epoch_seconds(summary)])),
+        ("bytes", sent_sentence(summary)),
+    )
+    data = data_warnings(summary["notes"])
+    said = [caveat for caveat in summary["notes"] if any(words in caveat for words in _TOLD)]
+    return Brief(
+        brief_table(summary["results"], note),
+        facts,
+        (*cautions(summary), *data),
+        unusual_caveats(summary["notes"], told=[*data, *said]),
+    )
+
+
+def _protected(summary: Mapping[str, Any]) -> str:
+    settings = summary["settings"]
+    guest, hosts = settings["guest"], join_names(settings["hosts"])
+    if not is_encrypted(summary):
+        return "NOTHING: parties saw each other's features, gradients and weights."
+    several = len(settings["hosts"]) > 1
+    learned = (
+        f"{guest} learned what the interactive layer gives of {hosts}{', summed,' if several else ''} and "
+        "nothing else; weights of a host's side lie in shares."
+    )
+    if settings["host_bottom"] != "trained":
+        return f"The labels of {guest}, from all others: no gradient opens to a host. {learned}"
+    if settings.get("label_privacy") is not None:
+        return f"The labels of {guest} are replaced by chance, epsilon {settings['label_privacy']:g}. {learned}"
+    return f"NO labels: gradients of their bottoms told {hosts} the labels of {guest}. {learned}"

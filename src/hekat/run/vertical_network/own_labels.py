@@ -1,0 +1,44 @@
+"""What a guest's site keeps of its labels for label privacy: the flips, and the name under which they are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hekat.errors import JobError
+from hekat.job.site_file import Site, find_source
+from hekat.job.vertical_network.job_file import NetworkJob
+from hekat.protocol.vertical_network.label_privacy import LabelFlips
+from hekat.protocol.vertical_network.label_privacy.label_flips import LABEL_FLIPS_FILE
+from hekat.toml_text import toml_key
+
+_USUAL_NAME = "label"
+
+
+def check_keeps_flips(site: Site, job: NetworkJob) -> None:
+    """Raise JobError for label privacy at a guest whose site has no place to keep flips of labels: with new ones in
+    each run, runs would add up."""
+    guest = job.settings.guest
+    held = site.parties.get(guest)
+    if job.settings.label_privacy is not None and (held is None or held.state is None):
+        raise JobError(
+            f"the site of {guest} has no place to keep which labels are replaced",
+            expected=f"state under [{toml_key('party', guest)}]: every run on the same rows replaces the same labels",
+            got="no such line",
+            cure=f'add state = "state/{guest}" to the site file',
+        )
+
+
+def label_flips_of(site: Site, job: NetworkJob, role: str) -> dict[str, Any]:
+    """What a `NetworkRun` is given of the guest's flips; empty at hosts and without label privacy. Raises StateError
+    where the file is damaged or cannot be written."""
+    settings = job.settings
+    if settings.label_privacy is None or role != settings.guest:
+        return {}
+    check_keeps_flips(site, job)
+    state = site.parties[role].state
+    assert state is not None  # checked
+    name = find_source(site, role, job.data).options.get("label", _USUAL_NAME)
+    return {
+        "label_flips": LabelFlips.open_or_create(state / LABEL_FLIPS_FILE, role),
+        "label_name": str(name),
+    }

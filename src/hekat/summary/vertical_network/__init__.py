@@ -1,0 +1,1 @@
+"""The summary of a training of a split network."""

@@ -1,0 +1,64 @@
+"""What a reader of a report on a split network has to keep in mind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from hekat.job.vertical_network.job_file import NetworkJob
+from hekat.summary.vertical.caveats import (
+    ROWS_JOINED,
+    caveats_on_matching,
+    caveats_on_measuring,
+    caveats_on_resuming,
+    caveats_on_tables,
+    caveats_on_trust,
+)
+from hekat.summary.vertical_network.finished_run import FinishedNetworkRun
+
+
+def list_network_caveats(run: FinishedNetworkRun, *, compares_centralised: bool = False) -> list[str]:
+    """The caveats of a finished run; `compares_centralised`: it was held against training on the joined rows."""
+    return [
+        *caveats_on_trust(run.job),
+        *_who_learns_what(run.job),
+        *caveats_on_matching(run.job),
+        *caveats_on_tables(run),
+        *(f"{name}: {line}" for name, found in run.results.items() for line in found.warnings),
+        *([ROWS_JOINED] if compares_centralised else []),
+        *caveats_on_resuming(run, "epoch"),
+        *caveats_on_measuring(run),
+    ]
+
+
+def _who_learns_what(job: NetworkJob) -> Iterator[str]:
+    settings = job.settings
+    guest, hosts = settings.guest, " and ".join(settings.hosts)
+    if settings.protection == "none":
+        yield "protection is NONE: features, gradients and weights were sent in the clear"
+    of_all = "" if len(settings.hosts) == 1 else ", summed over hosts"
+    yield (
+        f"{guest} learned what the interactive layer gives of {hosts}{of_all}, which over the epochs tells their "
+        "features but for a rotation; with columns of some people known, also of the others"
+    )
+    yield (
+        f"{guest} is trusted to send what the protocol says: in two passes a lying guest reads features of hosts "
+        "exactly, and no message shows it"
+    )
+    yield from _on_labels(job)
+    yield "predicted rows are counted against policy.max_predictions of the site: features of these open as well"
+
+
+def _on_labels(job: NetworkJob) -> Iterator[str]:
+    settings = job.settings
+    hosts = " and ".join(settings.hosts)
+    if settings.label_privacy is not None:
+        best = 1 / (1 + math.exp(-settings.label_privacy))
+        yield (
+            f"labels were replaced once by chance (epsilon {settings.label_privacy:g}): whatever {hosts} try, they "
+            f"tell classes apart with an AUC of at most {best:.3f} beyond what features tell"
+        )
+    if settings.host_bottom != "trained":
+        yield f"{hosts} learned nothing of labels but when training ended: no gradient opens to a host"
+    elif settings.label_privacy is None:
+        yield f"gradients of their bottoms told {hosts} the labels: the job accepts that {settings.labels_accepted}"

@@ -1,0 +1,81 @@
+"""`hekat init --protocol vertical_network`: asks what is feared for, and writes files that parse and say true
+defaults."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.cli.init.test_init import _SETTING, read_and_note, settings_in, uncomment
+
+from hekat.cli.main import main
+from hekat.job.site_file import load_site
+from hekat.job.vertical_network.job_file import load_network_job
+from hekat.job.vertical_network.site_check import check_site_allows_network
+from hekat.protocol.vertical_network.network_settings import NetworkTraining
+
+_DEFAULT = re.compile(r"^#(?=(?:[A-Za-z0-9_-]+|\"[^\"]+\") = )(?!.* # no default; )", re.MULTILINE)
+_MADE = ("--protocol", "vertical_network", "--fear-for", "labels")
+
+
+def test_defaults_that_are_uncommented_change_nothing(tmp_path, capsys) -> None:
+    assert main(["init", str(tmp_path), *_MADE, "--hosts", "b,c"]) == 0
+    assert "features of b, c but for a rotation" in capsys.readouterr().out
+    job, site = load_network_job(tmp_path / "job.toml"), load_site(tmp_path / "site.toml")
+    assert job.settings.hosts == ("b", "c")
+    assert job.settings.training == NetworkTraining()
+    assert job.settings.host_bottom == "frozen"
+    check_site_allows_network(site, job)
+    for name in ("job.toml", "site.toml"):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(_DEFAULT.sub("", text))
+        assert (tmp_path / name).read_text() != text
+    again = load_network_job(tmp_path / "job.toml")
+    assert (again.settings, again.prediction, again.intersection) == (job.settings, job.prediction, job.intersection)
+    assert load_site(tmp_path / "site.toml").policy == site.policy
+
+
+def test_what_is_feared_for_decides(tmp_path, capsys) -> None:
+    made = ["init", str(tmp_path / "new"), "--protocol", "vertical_network"]
+    assert main(made) == 2
+    assert "--fear-for labels, or --fear-for columns" in capsys.readouterr().err
+    assert main([*made, "--fear-for", "columns"]) == 2
+    assert "--protocol vertical_linear" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--arbiter", "judge"],
+        ["--model", "logistic"],
+        ["--example"],
+        ["--protection", "lattice"],
+        ["--accept-bin-leak"],
+    ],
+)
+def test_options_of_other_protocols_are_refused(tmp_path, option: list[str]) -> None:
+    assert main(["init", str(tmp_path / "new"), *_MADE, *option]) == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_other_protocols_ask_for_no_fear(tmp_path, capsys) -> None:
+    assert main(["init", str(tmp_path / "new"), "--protocol", "vertical_trees", "--fear-for", "labels"]) == 2
+    assert main(["init", str(tmp_path / "new"), "--fear-for", "labels"]) == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_every_setting_that_is_read_is_written_with_its_default(tmp_path, monkeypatch) -> None:
+    assert main(["init", str(tmp_path), *_MADE]) == 0
+    asked = read_and_note(tmp_path, monkeypatch, load_network_job)
+    texts = [tmp_path / name for name in ("job.toml", "site.toml")]
+    commented = settings_in(*(path.read_text() for path in texts))
+    written = settings_in(*(uncomment(path, _SETTING) for path in texts))
+    plain = settings_in(*(uncomment(path, _DEFAULT) for path in texts))
+    # Bottoms give dense features, so that the one value that `sparse` can have is not worth a line.
+    of_the_job = {key for key in asked if not key[0].startswith("party")} - {("", "sparse")}
+    assert len(of_the_job) > 40
+    assert sorted(of_the_job - written.keys()) == []
+    known = {key: asked[key] for key in plain.keys() - commented.keys() if asked.get(key) is not None}
+    assert len(known) > 20
+    assert {key: plain[key] for key in known} == known

@@ -1,0 +1,94 @@
+"""Split networks on columns of several parties, in the shape of scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import NotFittedError
+
+from hekat.errors import HekatError, InputError, JobError, PolicyError
+from hekat.estimator import VerticalNetworkClassifier, VerticalNetworkRegressor
+
+WAIVER = "the guest may learn my columns but for a rotation"
+SMALL = {
+    "column_leak_accepted": WAIVER,
+    "units": 8,
+    "guest_width": 4,
+    "host_width": 8,
+    "batch_rows": 50,
+    "epochs": 4,
+    "learning_rate": 0.02,
+}
+SPLIT = {"clinic": slice(0, 4), "laboratory": slice(4, 10)}
+
+
+def rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[:200, :10], y[:200]
+
+
+def test_classes_are_predicted_and_the_rows_counted() -> None:
+    X, y = rows()
+    model = VerticalNetworkClassifier(columns=SPLIT, **SMALL).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert len(model.losses_) == model.n_iter_ == 4
+    assert model.losses_[-1] < model.losses_[0]
+    assert model.predict(X).shape == model.decision_function(X).shape == (200,)
+    assert model.predicted_rows_ == {"clinic": 600, "laboratory": 600}
+    assert any("but for a rotation" in note.what for note in model.ledgers_["laboratory"].notes)
+    again = clone(model).set_params(max_predictions=199).fit(X, y)
+    with pytest.raises(PolicyError, match="max_predictions"):
+        again.predict(X)
+
+
+def test_three_classes_and_numbers() -> None:
+    X, y = load_wine(return_X_y=True)
+    parties = {"cellar": slice(0, 5), "laboratory": slice(5, 13)}
+    model = VerticalNetworkClassifier(columns=parties, protection="none", **{**SMALL, "epochs": 20})
+    assert model.fit(X, y).predict_proba(X).shape == (178, 3)
+    assert model.score(X, y) > 0.6
+    X, y = load_diabetes(return_X_y=True)
+    numbers = VerticalNetworkRegressor(columns=SPLIT, protection="none", host_bottom="source", **SMALL)
+    assert 20 < np.mean(numbers.fit(X, y).predict(X)) < 400
+
+
+def test_a_warm_start_goes_on_from_the_network_that_is_there() -> None:
+    X, y = rows()
+    model = VerticalNetworkClassifier(columns=SPLIT, protection="none", warm_start=True, **SMALL).fit(X, y)
+    first = model.losses_
+    assert model.fit(X, y).losses_[0] < first[0]
+    assert model.set_params(warm_start=False).fit(X, y).predicted_rows_ == {}
+
+
+def test_labels_are_replaced_alike_in_every_fit_of_an_estimator() -> None:
+    X, y = rows()
+    tables = {"clinic": X[:, :4], "laboratory": X[:, 4:]}
+    model = VerticalNetworkClassifier(protection="none", host_bottom="trained", label_privacy=2.0, **SMALL)
+    with pytest.raises(InputError, match="ids"):
+        model.fit(tables, y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "what"),
+    [
+        ({"column_leak_accepted": None}, JobError, "but for a rotation"),
+        ({"host_bottom": "trained"}, JobError, "reads the labels off its gradients"),
+        ({"units": 0}, JobError, "units"),
+        ({"epochs": 0}, JobError, "epochs"),
+        ({"protection": "paillier"}, JobError, "protection"),
+        ({"bottoms": {"shop": None}}, InputError, "bottoms names no party"),
+        ({"receivers": ["laboratory"]}, JobError, "receivers"),
+        ({"intersection": "guess"}, InputError, "intersection"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(changes, kind: type[HekatError], what: str) -> None:
+    X, y = rows()
+    with pytest.raises(kind, match=what):
+        VerticalNetworkClassifier(columns=SPLIT, **{**SMALL, **changes}).fit(X, y)
+
+
+def test_nothing_is_predicted_before_a_fit() -> None:
+    with pytest.raises(NotFittedError):
+        VerticalNetworkClassifier(columns=SPLIT).predict(rows()[0])

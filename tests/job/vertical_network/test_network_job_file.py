@@ -1,0 +1,171 @@
+"""The job file of a split network: what it says, and what it is refused for."""
+
+import pytest
+
+from hekat.errors import HekatError, JobError
+from hekat.job.agreed_terms import terms_of
+from hekat.job.vertical_network.job_file import load_network_job
+from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, ROTATION_ACCEPTED
+
+HEAD = (
+    'format = 2\nname = "credit"\nprotocol = "vertical_network"\nguest = "bank"\nhosts = ["insurer"]\ndata = "rows"\n'
+)
+CLASSES = 'classes = ["no", "yes"]\n'
+WAIVED = f'[column_leak]\naccepted = "{ROTATION_ACCEPTED}"\n'
+
+
+@pytest.fixture
+def load(tmp_path):
+    def read(text: str):
+        path = tmp_path / "job.toml"
+        path.write_text(HEAD + text)
+        return load_network_job(path)
+
+    return read
+
+
+def test_a_job_that_says_little_opens_nothing_to_a_host(load) -> None:
+    job = load(CLASSES + WAIVED)
+    settings = job.settings
+    assert (settings.form, settings.protection, settings.host_bottom) == ("shared", "lattice", "frozen")
+    assert (settings.label_privacy, settings.labels_accepted) == (None, None)
+    assert (settings.network, settings.training) == (NetworkShape(), NetworkTraining())
+    assert job.prediction.receivers == ("bank",)
+    assert job.intersection_kind == "ecdh"
+    assert job.bottoms == {}
+
+
+@pytest.mark.parametrize(
+    ("classes", "task"),
+    [("", "regression"), (CLASSES, "binary"), ('classes = ["a", "b", "c"]\n', "multiclass")],
+)
+def test_classes_say_the_task(load, classes: str, task: str) -> None:
+    assert load(classes + WAIVED).settings.task == task
+
+
+def test_every_setting_arrives(load) -> None:
+    job = load(
+        f"""{CLASSES}{WAIVED}[network]
+units = 16
+guest_width = 8
+host_width = 12
+bottom_hidden = [20, 10]
+top_hidden = [8]
+activation = "tanh"
+[network.host_widths]
+insurer = 24
+[network.bottoms]
+insurer = "their-net"
+[training]
+epochs = 3
+batch_rows = 256
+learning_rate = 0.01
+shared_optimiser = "sgd"
+shared_rate = 0.2
+validation_fraction = 0.2
+patience = 2
+[protection]
+kind = "none"
+host_bottom = "trained"
+[label_privacy]
+epsilon = 2
+[validation]
+hold_out = 0.2
+[prediction]
+receivers = ["bank", "insurer"]
+"""
+    )
+    settings = job.settings
+    assert settings.network == NetworkShape(16, 8, 12, {"insurer": 24}, (20, 10), (8,), "tanh")
+    assert settings.training == NetworkTraining(
+        epochs=3,
+        batch_rows=256,
+        learning_rate=0.01,
+        shared_optimiser="sgd",
+        shared_rate=0.2,
+        validation_fraction=0.2,
+        patience=2,
+    )
+    assert (settings.protection, settings.host_bottom, settings.label_privacy) == ("none", "trained", 2.0)
+    assert job.bottoms == {"insurer": "their-net"}
+    assert job.hold_out == 0.2
+    assert job.prediction.receivers == ("bank", "insurer")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[training]\nbatch_rows = 0\n", "training.batch_rows"),
+        ("[training]\nepochs = 0\n", "training.epochs"),
+        ("[training]\nmax_iter = 3\n", "training.max_iter is not a setting"),
+        ('[training]\nshared_optimiser = "adam"\n', "training.shared_optimiser"),
+        ("[training]\nlearning_rate = nan\n", "training.learning_rate"),
+        ("[training]\nshared_rate = 1e-9\n", "training.shared_rate"),
+        ("[network]\nunits = 257\n", "network.units"),
+        ("[network]\nhost_width = 0\n", "network.host_width"),
+        ('[network]\nactivation = "gelu"\n', "network.activation"),
+        ("[network]\ntop_hidden = [0]\n", "network.top_hidden"),
+        ("[network.host_widths]\nshop = 3\n", "network.host_widths"),
+        ('[network.host_widths]\ninsurer = "wide"\n', "network.host_widths.insurer has the wrong type"),
+        ('[network.bottoms]\nshop = "net"\n', "network.bottoms names no party"),
+        ("[network.bottoms]\ninsurer = 3\n", "network.bottoms.insurer has the wrong type"),
+        (
+            '[protection]\nhost_bottom = "source"\n[network.bottoms]\ninsurer = "net"\n',
+            "gives insurer a bottom that it has no use for",
+        ),
+        ('[model]\ntask = "ranking"\n', "model.task"),
+        ('[model]\ntask = "regression"\n', "classes refused"),
+        ('[protection]\nkind = "paillier"\n', "protection.kind cannot be used for a split network"),
+        ('[protection]\nkind = "auto"\n', "protection.kind"),
+        ('[protection]\nform = "sealed"\n', "protection.form"),
+        ('[protection]\nhost_bottom = "free"\n', "protection.host_bottom"),
+        ('[protection]\nhost_bottom = "trained"\n', "reads the labels off its gradients"),
+        ("[label_privacy]\nepsilon = 0\n", "label_privacy.epsilon"),
+        ('[label_leak]\naccepted = "yes"\n', "the words 'the host may learn labels', or no such line"),
+        ("[checks]\nexactness = true\n", "say centralised = true under [compare]"),
+        ("[compare]\ncentralised = true\n", "needs rows to compare scores on"),
+        (
+            '[compare]\ncentralised = true\n[validation]\nhold_out = 0.2\n[network.bottoms]\nbank = "net"\n',
+            "knows Hekat's own bottoms alone",
+        ),
+        ('[prediction]\nreceivers = ["insurer"]\n', "receivers of a prediction refused"),
+        ("[prediction]\nreceivers = []\n", "receivers of a prediction refused"),
+        ("[validation]\nhold_out = 0.95\n", "validation.hold_out"),
+        ("[validation]\nfolds = 5\n", "validation.folds belongs to horizontal jobs"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_was_expected_and_a_cure(load, text: str, what: str) -> None:
+    with pytest.raises(HekatError) as refusal:
+        load(CLASSES + text + WAIVED)
+    assert what in str(refusal.value)
+    assert refusal.value.expected
+    assert refusal.value.got
+    assert refusal.value.cure
+
+
+def test_no_split_network_without_the_hosts_words(load) -> None:
+    with pytest.raises(JobError, match="but for a rotation"):
+        load(CLASSES)
+    with pytest.raises(JobError, match="other words"):
+        load(f'{CLASSES}[column_leak]\naccepted = "the guest may learn columns of hosts"\n')
+
+
+def test_rows_are_not_held_sparse(load) -> None:
+    with pytest.raises(JobError, match="dense rows"):
+        load(f"{CLASSES}sparse = true\n{WAIVED}")
+
+
+def test_a_site_is_told_what_it_agrees_to(load) -> None:
+    terms = dict(terms_of(load(CLASSES + WAIVED)))
+    assert terms["protocol"].startswith("vertical_network")
+    assert terms["bottoms of hosts"].startswith("fixed maps")
+    assert terms["column-leak rule"] == f"WAIVED by each host: {ROTATION_ACCEPTED}"
+    assert "label-leak rule" not in terms
+    said = '[protection]\nhost_bottom = "trained"\n[network.bottoms]\ninsurer = "their-net"\n'
+    opened = dict(terms_of(load(f'{CLASSES}{WAIVED}{said}[label_leak]\naccepted = "{LABELS_ACCEPTED}"\n')))
+    assert "OPEN to them" in opened["bottoms of hosts"]
+    assert opened["label-leak rule"] == f"WAIVED: {LABELS_ACCEPTED}"
+    assert opened["bottom of insurer"] == "their-net, code of its site"
+    private = dict(terms_of(load(f"{CLASSES}{WAIVED}{said}[label_privacy]\nepsilon = 1.5\n")))
+    assert private["labels"] == "each replaced once by chance, epsilon 1.5"
