@@ -13,6 +13,7 @@ from tests.documents.markdown import CODE, ROOT, TEXTS, blocks, table_rows
 from hekat.engine.interface import Engine
 from hekat.own_loop import messages as loop_messages
 from hekat.protocol.encrypted_model import messages as encrypted_model_messages
+from hekat.protocol.encrypted_model.prediction import messages as encrypted_model_prediction_messages
 from hekat.protocol.horizontal import messages
 from hekat.protocol.psi import messages as psi_messages
 from hekat.protocol.secure_sum.agreement import messages as sum_messages
@@ -47,6 +48,7 @@ def _message_types() -> list[type]:
         tree_messages,
         tree_prediction_messages,
         encrypted_model_messages,
+        encrypted_model_prediction_messages,
         network_messages,
         network_prediction_messages,
     )

@@ -130,6 +130,15 @@ def test_who_has_the_key_reads_no_single_update_without_the_other_hosts_masks(
     raise AssertionError("two hosts' masks do not cancel")
 
 
+def test_no_two_rounds_have_one_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has the key would read M times the difference of two rounds' weights off the difference of two updates."""
+    run = Overheard(monkeypatch, rounds=3)
+    first = [masks[0] for masks in run.masks]
+    assert len(first) == 6
+    for place, masks in enumerate(first):
+        assert not any((masks == others).any() for others in first[:place])
+
+
 def chi_square_tail(histogram: npt.NDArray[np.int64]) -> float:
     """The odds of a distance from uniform like this one: Wilson and Hilferty's normal approximation."""
     expected, freedom = histogram.sum() / len(histogram), len(histogram) - 1

@@ -20,6 +20,7 @@ from tests.protocol.encrypted_model.play import (
 
 from hekat.errors import ProtocolError, StateError
 from hekat.protocol.encrypted_model.party_run import SHARE, TRANSCRIPT, ShareState
+from hekat.protocol.encrypted_model.transcript import begin_transcript, extend_transcript
 from hekat.protocol.shares.share_array import add_shares, signed_integers
 
 SEED = 8
@@ -87,6 +88,15 @@ def test_states_that_do_not_belong_together_are_refused(what: str) -> None:
         states[ARBITER], kind, match = replace(state, arrays={}), StateError, "notary cannot resume from its state"
     with ends(kind, match):
         play(settings, tables, resume=states)
+
+
+def test_a_transcript_is_of_all_sums_in_their_order() -> None:
+    start = begin_transcript(b"session")
+    others = [begin_transcript(b"another"), extend_transcript(start, b"a"), extend_transcript(start, b"b")]
+    assert len({start, *others}) == 4
+    orders = [extend_transcript(extend_transcript(start, first), then) for first, then in ((b"a", b"b"), (b"b", b"a"))]
+    assert orders[0] != orders[1]
+    assert extend_transcript(start, b"b") != orders[0]
 
 
 def test_an_owner_compares_what_both_saw() -> None:

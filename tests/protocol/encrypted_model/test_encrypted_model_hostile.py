@@ -23,6 +23,9 @@ from hekat.data import Table
 from hekat.errors import DivergedError, HekatError, InputError, PartyStoppedError, ProtocolError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.encrypted_model.party_run import ShareState
+from hekat.protocol.encrypted_model.set_up.facts import ModelFacts
+from hekat.protocol.encrypted_model.set_up.moments import Moments
+from hekat.protocol.shares.share_array import from_integers
 from hekat.scheme.paillier import PublicKey, encrypt, generate_keys
 from hekat.wire import from_bytes, to_bytes
 
@@ -241,6 +244,15 @@ def test_rows_that_cannot_be_trained_on_leave_nothing(what: str, match: str) -> 
 def test_training_that_diverges_is_refused_with_its_cure(training: dict[str, Any], match: str) -> None:
     with ends(DivergedError, f"{match}.*lower training.learning_rate"):
         play(make_settings(training=training), make_tables(SEED))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_an_owner_takes_weights_below_the_room_and_no_others(sign: int) -> None:
+    facts = ModelFacts(("x",), Moments(9, np.zeros(1), np.ones(1)))
+    largest = sign * np.array([[(1 << 48) - 1], [0]])
+    assert abs(facts.own(from_integers(largest), 1, make_settings()).weights[0, 0]) == 2.0**16 - 2.0**-32
+    with pytest.raises(DivergedError, match="a weight of the trained model"):
+        facts.own(from_integers(largest + np.array([[sign], [0]])), 1, make_settings())
 
 
 def test_errors_hold_no_value() -> None:

@@ -60,6 +60,7 @@ def run_host(
     with run.stopwatch.measure(MOMENTS):
         values = moments.standardise(values)
     facts = ModelFacts(columns, moments)
+    run.on_facts(facts)
     if not settings.owner_is_host:
         channel.send(settings.owner, FACTS_STEP, facts.message())
     with run.stopwatch.measure(MAP):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
+from hekat.protocol.encrypted_model.set_up.facts import ModelFacts
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import KeyPair
 
@@ -53,6 +54,10 @@ class EncryptedModelRun:
     save: Callable[[ShareState], None] = lambda state: None
     resume_from: ShareState | None = None
     key_pair: KeyPair | None = field(default=None, repr=False)
+    on_facts: Callable[[ModelFacts], None] = lambda facts: None
+    """Called at every host with what the model is of; who predicts by it later needs it again."""
+    count_predictions: Callable[[int], None] = lambda row_count: None
+    """Called with the number of rows to score before anything of them leaves; raises PolicyError to refuse them."""
 
     @property
     def rounds_done(self) -> int:
