@@ -20,9 +20,9 @@ from hekat.protocol.encrypted_model.set_up import moments
 from hekat.protocol.encrypted_model.set_up.host_seeds import HostSeeds
 from hekat.protocol.shares.share_array import from_integers, random_shares, signed_integers, subtract
 from hekat.scheme.bfv import KeyPair, PublicKey, generate_keys
-from hekat.scheme.bfv.shared_products import MatrixLayout, answers, open_share, products
+from hekat.scheme.bfv.shared_products import MatrixLayout, answers, open_share
 from hekat.scheme.bfv.shared_products.answers import Answer
-from hekat.scheme.bfv.shared_products.places import place_plain
+from hekat.scheme.bfv.shared_products.places import cut_plain
 from hekat.scheme.bfv.shared_products.residues import add
 from hekat.wire import from_bytes
 from hekat.wire.shared_products import read_answer, read_matrix
@@ -85,13 +85,19 @@ def read_map(run: Overheard, host: str) -> npt.NDArray[np.int64]:
 
 
 def placed_map(run: Overheard, host: str) -> npt.NDArray[np.int64]:
-    return place_plain(run.maps[host].matrix, run.layout)[0, 0]
+    coefficients = cut_plain(run.maps[host].matrix, run.layout)[0, 0]
+    return np.pad(coefficients, (0, run.layout.parameters.degree - len(coefficients)))
 
 
 def without_zeros(patch: pytest.MonkeyPatch) -> None:
-    """Hosts forget the fresh encryption of zero."""
-    draw = products.draw_small
-    patch.setattr(products, "draw_small", lambda *given: [tuple(x * np.uint64(0) for x in one) for one in draw(*given)])
+    """Hosts forget the fresh encryption of zero: no v and no errors."""
+    engine = type(get_engine())
+    refresh = engine.ring_refresh
+
+    def add_none(engine: Any, ring: Any, elements: Any, small: Any, pair: Any) -> Any:
+        return refresh(engine, ring, elements, np.zeros_like(small), pair)
+
+    patch.setattr(engine, "ring_refresh", add_none)
 
 
 def test_c1_divided_by_c1_reads_a_map_without_a_fresh_zero_and_nothing_with_it(
