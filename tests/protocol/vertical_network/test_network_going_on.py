@@ -42,7 +42,7 @@ def test_a_resumed_run_ends_bit_for_bit_where_the_whole_one_does(bottom: str, op
     resumed = Rehearsal(settings, tables, seed=77, runs=runs_from(state_after(whole, 2)))
     found = resumed.run()
     for name, part in parts.items():
-        assert found[name].model_id == part.model_id
+        assert found[name].model_id == found[GUEST].model_id != part.model_id
         assert found[name].arrays.keys() == part.arrays.keys()
         for key, values in part.arrays.items():
             np.testing.assert_array_equal(found[name].arrays[key], values, err_msg=f"{name} {key}")
@@ -97,6 +97,13 @@ def test_states_of_two_runs_or_epochs_never_meet() -> None:
         Rehearsal(settings, tables, runs=runs_from(mixed)).run()
     mixed = {GUEST: one.saved[GUEST][1], HOST: one.saved[HOST][0]}
     with ends(ProtocolError, "begins with other epochs done"):
+        Rehearsal(settings, tables, runs=runs_from(mixed)).run()
+    # Both went on from the same state, and so have the same model behind them.
+    going_on = [Rehearsal(settings, tables, runs=runs_from(state_after(one, 1))) for _ in range(2)]
+    for rehearsal in going_on:
+        rehearsal.run()
+    mixed = {GUEST: going_on[0].saved[GUEST][0], HOST: going_on[1].saved[HOST][0]}
+    with ends(ProtocolError, "begins with other model"):
         Rehearsal(settings, tables, runs=runs_from(mixed)).run()
     with ends(ProtocolError, "begins with other epochs done"):
         Rehearsal(settings, tables, runs=runs_from({GUEST: one.saved[GUEST][1]})).run()

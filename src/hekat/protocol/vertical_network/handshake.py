@@ -53,7 +53,7 @@ def call_hosts(
         row_count,
         widths,
         run.epochs_done,
-        run.model_id if run.resume_from is not None else model_id_of(channel.session_id),
+        _next_id(channel, settings, run),
         run.had_ended(settings.training.epochs),
         arithmetic.public_key,
     )
@@ -77,14 +77,13 @@ def answer_guest(
     channel.send(guest, READY_STEP, ready)
     start = channel.receive(guest, START_STEP, StartMessage)
     own = settings.parties.index(channel.party)
-    expected_id = run.model_id if run.resume_from is not None else model_id_of(channel.session_id)
     _check(
         guest,
         channel.party,
         ("rows", f"{row_count:,}", f"{start.row_count:,}"),
         ("parties", str(len(settings.parties)), str(len(start.widths))),
         ("epochs done", str(run.epochs_done), str(start.epochs_done)),
-        ("model", expected_id, start.model_id),
+        ("model", _next_id(channel, settings, run), start.model_id),
         ("end of the training", str(run.had_ended(settings.training.epochs)), str(start.finished)),
     )
     _check(guest, channel.party, ("width of this host", str(width), str(start.widths[own])))
@@ -94,6 +93,12 @@ def answer_guest(
         _check_width(guest, start.widths[0])
     arithmetic.meet(guest, start.public_key)
     return start
+
+
+def _next_id(channel: RecordedChannel, settings: VerticalNetworkSettings, run: NetworkRun) -> str:
+    """The name of the model from here on: of this session, so that shares of two that went on from one state never
+    meet."""
+    return run.model_id if run.had_ended(settings.training.epochs) else model_id_of(channel.session_id)
 
 
 def widths_of(settings: VerticalNetworkSettings, start: StartMessage) -> dict[str, int]:

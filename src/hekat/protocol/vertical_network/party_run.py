@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from hekat.ledger import RecordedChannel
@@ -14,13 +15,16 @@ from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_network.label_privacy import LabelFlips
 from hekat.protocol.vertical_network.model_part import NetworkPart
 
+ORIGIN: Final = "origin"
+"""The array of a state that names the session that its training began in, from which pads of truncation follow."""
+
 
 @dataclass(frozen=True)
 class NetworkState:
     """What one party carries from epoch to epoch, and resumes from: its own part alone.
 
     `arrays` are what its part of the model has, and the optimisers' state. The guest alone has losses; hosts have none.
-    `model_id` names the model in all parties' states.
+    `model_id` names the model in all parties' states: those with the same name after as many epochs belong together.
     """
 
     arrays: Mapping[str, npt.NDArray[Any]] = field(repr=False)
@@ -92,6 +96,12 @@ class NetworkRun:
         before = self.resume_from or self.start_from
         return "" if before is None else before.model_id
 
+    @property
+    def origin(self) -> str:
+        """The name of the session that the resumed training began in; empty where it begins here."""
+        kept = None if self.resume_from is None else self.resume_from.arrays.get(ORIGIN)
+        return "" if kept is None else kept.tobytes().decode()
+
     def had_ended(self, epochs: int) -> bool:
         """Whether the resumed run had come to the end of a training of `epochs`."""
         resumed = self.resume_from
@@ -102,3 +112,8 @@ class NetworkRun:
         self.save(state)
         channel.note_saved(f"{channel.party}'s part after epoch {record.epoch}")
         self.on_epoch(record)
+
+
+def origin_array(name: str) -> dict[str, npt.NDArray[Any]]:
+    """The array of a state that `NetworkRun.origin` reads."""
+    return {ORIGIN: np.frombuffer(name.encode(), np.uint8)}

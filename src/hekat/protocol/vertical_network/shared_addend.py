@@ -1,8 +1,8 @@
 """One party's addend of a host's weights in the interactive layer, and of their velocity: it moves, and never opens.
 
 W_h = U + V mod 2^128 at 2^-64, U at the host and V at the guest. Before a batch both truncate their addend to 2^-20;
-the pads of truncation follow from the model's name and the step, so that a resumed run truncates as the run before it
-would have. A gradient comes as shares of the sum over the batch's rows at 2^-40:
+the pads of truncation follow from the name of the training's first session and the step, so that a resumed run
+truncates as the run before it would have. A gradient comes as shares of the sum over the batch's rows at 2^-40:
 
     direction = G + l2_units W', with momentum v <- truncate(momentum_units v, 8) + G + l2_units W'
     W <- W - rate_units direction
@@ -52,16 +52,16 @@ class SharedAddend:
 
     def __init__(
         self,
-        model_id: str,
+        origin: str,
         host: str,
         addend: ShareArray,
         *,
         is_guest: bool,
         training: NetworkTraining | None = None,
     ) -> None:
-        """`training` says how the weights move; without it they stay."""
+        """Pads follow from `origin`, a public name; `training` says how the weights move; without it they stay."""
         self._training, self._is_guest, self.host = training, is_guest, host
-        self._name = _PAD_DOMAIN + f"{model_id}/{host}/".encode()
+        self._name = _PAD_DOMAIN + f"{origin}/{host}/".encode()
         self.addend = addend
         self.velocity = zero_shares(addend.shape[:-1])
         self._used = addend

@@ -20,7 +20,7 @@ from hekat.protocol.vertical_network.handshake import call_hosts, note_run, take
 from hekat.protocol.vertical_network.layer_exchange import LayerExchange, kept_uses
 from hekat.protocol.vertical_network.messages import EpochEndMessage
 from hekat.protocol.vertical_network.own_features import draw_seed
-from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.party_run import NetworkRun, origin_array
 from hekat.protocol.vertical_network.row_plan import RowPlan, blocks_of
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.protocol.vertical_network.shared_addend import SharedAddend, first_addend
@@ -45,6 +45,7 @@ class GuestLoop:
         self.plan = RowPlan.of(row_count, settings.training)
         arithmetic = make_arithmetic(settings.protection, run.stopwatch)
         self.start = call_hosts(channel, settings, run, self.plan, row_count, width, arithmetic)
+        self._origin = run.origin or self.start.model_id
         self.widths: Mapping[str, int] = widths_of(settings, self.start)
         note_run(channel.ledger, settings, run, self.plan, self.widths)
         exchange = LayerExchange(
@@ -91,7 +92,7 @@ class GuestLoop:
 
     def arrays(self, *, with_state: bool) -> dict[str, npt.NDArray[Any]]:
         """The addends of all hosts' weights, with their velocities where a training goes on."""
-        arrays: dict[str, npt.NDArray[Any]] = {}
+        arrays = origin_array(self._origin) if with_state else {}
         for addend in self._layer.addends.values():
             arrays |= addend.state_arrays() if with_state else addend.arrays()
         return arrays
@@ -105,7 +106,7 @@ class GuestLoop:
             drawn = first_addend(generator, width, settings.network.units, 1.0 / sum(start.widths))
             if run.begins_with is None:
                 drawn = take_addend(self._channel, host, drawn)
-            addends[host] = SharedAddend(start.model_id, host, drawn, is_guest=True, training=settings.training)
+            addends[host] = SharedAddend(self._origin, host, drawn, is_guest=True, training=settings.training)
             if run.begins_with is not None:
                 addends[host].begin_from(run.begins_with)
         return addends

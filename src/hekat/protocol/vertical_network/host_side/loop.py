@@ -20,7 +20,7 @@ from hekat.protocol.vertical_network.host_side.layer import HostLayer
 from hekat.protocol.vertical_network.layer_exchange import LayerExchange, kept_uses
 from hekat.protocol.vertical_network.messages import EpochEndMessage
 from hekat.protocol.vertical_network.own_features import draw_seed
-from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.party_run import NetworkRun, origin_array
 from hekat.protocol.vertical_network.row_plan import RowPlan, blocks_of
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.protocol.vertical_network.shared_addend import SharedAddend, first_addend
@@ -41,6 +41,7 @@ class HostLoop:
         self.plan = RowPlan.of(row_count, settings.training)
         arithmetic = make_arithmetic(settings.protection, run.stopwatch)
         self.start = answer_guest(channel, settings, run, self.plan, row_count, width, arithmetic)
+        self._origin = run.origin or self.start.model_id
         widths = widths_of(settings, self.start)
         note_run(channel.ledger, settings, run, self.plan, widths)
         exchange = LayerExchange(
@@ -109,7 +110,9 @@ class HostLoop:
 
     def arrays(self, *, with_state: bool) -> dict[str, npt.NDArray[Any]]:
         """The addend of this host's weights, with its velocity where a training goes on."""
-        return self._addend.state_arrays() if with_state else self._addend.arrays()
+        if with_state:
+            return self._addend.state_arrays() | origin_array(self._origin)
+        return self._addend.arrays()
 
     def _first_addend(self, run: NetworkRun, width: int) -> SharedAddend:
         settings, channel, start = self._settings, self._channel, self.start
@@ -117,7 +120,7 @@ class HostLoop:
         drawn = first_addend(generator, width, settings.network.units, 1.0 / sum(start.widths))
         if run.begins_with is None:
             drawn = split_weights(channel, settings.guest, drawn)
-        addend = SharedAddend(start.model_id, channel.party, drawn, is_guest=False, training=settings.training)
+        addend = SharedAddend(self._origin, channel.party, drawn, is_guest=False, training=settings.training)
         if run.begins_with is not None:
             addend.begin_from(run.begins_with)
         return addend
