@@ -230,3 +230,13 @@ def test_every_site_that_asks_serves_a_page_while_the_engine_plays_its_role(tmp_
     assert set(by_site) == {*sites, "server"}
     for site in sites:
         check_told(by_site[site], site, 3)
+
+
+def test_hosts_train_a_model_that_its_owner_alone_has_in_the_simulator(tmp_path: Path) -> None:
+    path, sites = (
+        EXAMPLES / "encrypted_model" / "job.toml",
+        ["northside", "lakeview", "riverside", "institute", "arbiter"],
+    )
+    told = simulate(tmp_path, path, sites, path.parent / "site.toml")
+    assert told["outcomes"] == {role: ["finished", "", ""] for role in (*sites, "aggregator")}
+    assert [path.parent.parent.name for path in (tmp_path / "runs").rglob("model.npz")] == ["institute"]
