@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hekat.cli.init.encrypted_model import init_encrypted_model_job
 from hekat.cli.init.guest_job import init_guest_job
 from hekat.cli.init.horizontal_from import AGGREGATOR, DEFAULT_PARTIES, check_two_parties, new_from_tables
 from hekat.cli.init.say_plan import say_plan
@@ -17,6 +18,7 @@ from hekat.cli.option_clashes import refuse_options
 from hekat.command_name import as_called
 from hekat.errors import InputError
 from hekat.job.job_head import FOUND
+from hekat.job.new.encrypted_model.new_job import ENCRYPTED_MODEL
 from hekat.job.new.new_guest_job import GUEST_PROTOCOLS
 from hekat.job.new.new_job import DATA_KINDS, MODELS, PROTECTIONS, ROW_PROTOCOLS, NewJob
 from hekat.job.new.write_files import JOB_FILE
@@ -40,22 +42,31 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--name", help="the job's name (default: the folder's)")
     parser.add_argument(
         "--protocol",
-        choices=(*ROW_PROTOCOLS, *GUEST_PROTOCOLS),
+        choices=(*ROW_PROTOCOLS, ENCRYPTED_MODEL, *GUEST_PROTOCOLS),
         default="horizontal",
         help="horizontal (the default): other rows, same columns; horizontal_trees: the same, boosted trees; "
+        "encrypted_model: the same, a model that its hosts cannot read; "
         "vertical_linear: other columns of the same people, a regression; vertical_trees: the same, boosted trees; "
         "vertical_network: the same, a split network; "
         "psi: only which ids are common",
     )
     parser.add_argument("--parties", type=names_option, help="horizontal, horizontal_trees: who trains, a,b,c")
     parser.add_argument(
-        "--aggregator", help="horizontal, horizontal_trees: who adds updates that it cannot read (default: hub)"
+        "--aggregator",
+        help="horizontal, horizontal_trees, encrypted_model: who adds updates that it cannot read (default: hub)",
     )
     parser.add_argument("--guest", help="vertical_*, psi: who has the labels, or compares (default: alpha)")
-    parser.add_argument("--hosts", type=names_option, help="vertical_*, psi: the others, b,c (default: beta)")
     parser.add_argument(
-        "--arbiter", help="vertical_linear: who opens masked gradients (default: nobody, weights in shares)"
+        "--hosts",
+        type=names_option,
+        help="vertical_*, psi: the others, b,c (default: beta); encrypted_model: who trains (default: alpha,beta)",
     )
+    parser.add_argument(
+        "--arbiter",
+        help="vertical_linear: who opens masked gradients (default: nobody, weights in shares); encrypted_model: who "
+        "holds the key (default: arbiter)",
+    )
+    parser.add_argument("--owner", help="encrypted_model: who alone gets the model (default: owner)")
     parser.add_argument(
         "--id",
         type=names_option,
@@ -64,10 +75,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--model",
         choices=MODELS,
-        help="horizontal, vertical_linear (default: logistic; linear where labels are numbers); torch: code of yours",
+        help="horizontal, vertical_linear, encrypted_model (default: logistic; linear where labels are numbers); "
+        "torch: code of yours",
     )
     parser.add_argument("--data", choices=DATA_KINDS, help="what rows lie in (default: csv)")
-    parser.add_argument("--protection", choices=PROTECTIONS, help="of horizontal*, vertical_trees (default: lattice)")
+    parser.add_argument(
+        "--protection", choices=PROTECTIONS, help="of horizontal*, encrypted_model, vertical_trees (default: lattice)"
+    )
     parser.add_argument("--classes", type=names_option, help="what labels can be: no,yes (the default)")
     parser.add_argument("--label", help="the label's column in CSV files (default: label)")
     parser.add_argument(
@@ -107,6 +121,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.protocol == ENCRYPTED_MODEL:
+        return init_encrypted_model_job(options)
+    refuse_options(options, options.protocol, "owner", command="hekat init")
     if options.protocol in GUEST_PROTOCOLS:
         return init_guest_job(options)
     others = ("guest", "hosts", "arbiter", "id", "accept_bin_leak", "fear_for")
