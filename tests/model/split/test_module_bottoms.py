@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hekat.errors import InputError
-from hekat.model.split import BottomTask, dense_bottom, module_bottom
+from hekat.model.split import BottomTask, DenseTop, TopTask, dense_bottom, module_bottom, module_top
 
 torch = pytest.importorskip("torch", reason="needs hekat[torch]")
 
@@ -59,10 +59,24 @@ class Drawing(torch.nn.Module):  # type: ignore[misc, name-defined]
         return torch.cat([x, torch.rand(len(x), 1)], dim=1)
 
 
+class Counting(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A module that counts its calls in eval() mode too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 4)
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x: Any) -> Any:
+        self.calls += 1
+        return self.layer(x)
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (Drawing, "other features for the same rows each time"),
+        (Drawing, "changes from call to call"),
+        (Counting, "changes from call to call"),
         (lambda: torch.nn.Linear(3, 5), "features of another form"),
         (lambda: torch.nn.Linear(2, 4), "the module of a bottom raised"),
         (lambda: torch.nn.Flatten(0), "features of another form"),
@@ -72,3 +86,24 @@ class Drawing(torch.nn.Module):  # type: ignore[misc, name-defined]
 def test_odd_modules_are_refused(make: Any, match: str) -> None:
     with pytest.raises(InputError, match=match):
         module_bottom(make)(task_of(trains=False))
+
+
+def test_a_module_is_a_top_as_the_dense_network_is() -> None:
+    def make() -> Any:
+        return torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(4, 2)).double()
+
+    top = module_top(make)(TopTask(4, 2, 0.05, seed=3))
+    dense = DenseTop(4, (), 2, activation="relu", learning_rate=0.05, seed=1)
+    tensors = top.arrays()
+    dense.begin_from({"layer_1.weight": tensors["1.weight"].T.copy(), "layer_1.bias": tensors["1.bias"]})
+    rng = np.random.default_rng(4)
+    Z, slopes = rng.normal(size=(20, 4)), rng.normal(size=(20, 2))
+    for _ in range(2):
+        np.testing.assert_allclose(top.forward(Z), dense.forward(Z), atol=1e-9)
+        (gradient, ours), (other, theirs) = top.backward(slopes), dense.backward(slopes)
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+        top.step(gradient)
+        dense.step(other)
+    np.testing.assert_allclose(top.evaluate(Z), dense.evaluate(Z), atol=1e-9)
+    with pytest.raises(InputError, match="features of another form"):
+        module_top(make)(TopTask(4, 3, 0.05, seed=3))

@@ -18,6 +18,7 @@ from tests.protocol.vertical_network.rehearsal import (
 )
 
 from hekat.errors import InputError, JobError, PolicyError, ProtocolError
+from hekat.model.split import module_bottom, module_top
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical.prediction_limit import check_prediction_limit
 from hekat.protocol.vertical_network.messages import OutputsMessage
@@ -104,3 +105,27 @@ def test_the_guest_is_always_among_the_receivers() -> None:
     assert NetworkPredictionSettings.of(parts[GUEST]).receivers == (GUEST,)
     with pytest.raises(JobError, match="receivers"):
         NetworkPredictionSettings.of(parts[GUEST], (HOST,))
+
+
+def test_modules_train_and_predict_where_their_functions_are_given_again() -> None:
+    torch = pytest.importorskip("torch", reason="needs hekat[torch]")
+
+    def top() -> Any:
+        return torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Linear(4, 1))
+
+    def bottom() -> Any:
+        return torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh())
+
+    run = Rehearsal(make_settings(1, host_bottom="trained", training={"epochs": 6}), make_tables(1, 80, (2, 3)))
+    run.runs = {GUEST: {"make_top": module_top(top)}, HOST: {"make_bottom": module_bottom(bottom)}}
+    parts = run.run()
+    assert run.records[GUEST][-1].loss < run.records[GUEST][0].loss
+    assert parts[HOST].bottom_kind == "module"
+    rows = make_tables(2, 7, (2, 3), labelled=False)
+    assert np.isfinite(run.predict(parts, rows)[GUEST]).all()
+    run.runs = {HOST: {"make_bottom": module_bottom(bottom)}}
+    with ends(InputError, "tensors: other names"):
+        run.predict(parts, rows)
+    run.runs = {GUEST: {"make_top": module_top(top)}}
+    with ends(InputError, "needs its own bottom"):
+        run.predict(parts, rows)

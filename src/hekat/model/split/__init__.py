@@ -6,6 +6,8 @@ from hekat.model.split.dense_top import DenseTop
 from hekat.model.split.fixed_maps import affine_map, principal_components, random_features, source_columns
 from hekat.model.split.losses import NumberLoss, TargetLoss, make_loss
 from hekat.model.split.module_bottom import module_bottom
+from hekat.model.split.module_top import module_top
+from hekat.model.split.top import Top, TopMaker, TopTask
 from hekat.model.split.trained_tensors import TrainedTensors
 
 __all__ = [
@@ -15,11 +17,15 @@ __all__ = [
     "DenseTop",
     "NumberLoss",
     "TargetLoss",
+    "Top",
+    "TopMaker",
+    "TopTask",
     "TrainedTensors",
     "affine_map",
     "dense_bottom",
     "make_loss",
     "module_bottom",
+    "module_top",
     "principal_components",
     "random_features",
     "source_columns",

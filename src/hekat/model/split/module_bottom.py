@@ -40,6 +40,7 @@ class ModuleBottom:
         self._check_eval_is_steady(task.features[:_PROBE_ROWS])
         self._tensors = ModuleTensors.of(self._module, "bottom") if self.trains else None
         self._moving = None if self._tensors is None else TrainedTensors(self._moved(), task.learning_rate)
+        self._inputs: Any = None
         self._outputs: Any = None
 
     def forward(self, X: FloatArray) -> FloatArray:
@@ -52,7 +53,8 @@ class ModuleBottom:
         # Dropout draws from a seed of the party's own, a new one each time.
         self._draws += 1
         with seeded(self._draws), torch.enable_grad():
-            self._outputs = self._run(X)
+            self._inputs = self._tensor_of(X).requires_grad_()
+            self._outputs = self._run(self._inputs)
         return to_float64(self._outputs)
 
     def backward(self, slopes: FloatArray) -> Parameters:
@@ -65,6 +67,11 @@ class ModuleBottom:
             key: np.zeros(self._tensors.shapes[key]) if shared[key].grad is None else to_float64(shared[key].grad)
             for key in self._tensors.trained
         }
+
+    @property
+    def input_slopes(self) -> FloatArray:
+        """The slopes by the last `forward`'s rows, (rows, columns), after `backward`."""
+        return to_float64(self._inputs.grad)
 
     def step(self, gradient: Parameters) -> None:
         if self._tensors is None or self._moving is None:
@@ -79,7 +86,7 @@ class ModuleBottom:
         found = [np.zeros((0, self.width))]
         with torch.no_grad():
             for start in range(0, len(X), EVALUATION_ROWS):
-                found.append(to_float64(self._run(X[start : start + EVALUATION_ROWS])))
+                found.append(to_float64(self._run(self._tensor_of(X[start : start + EVALUATION_ROWS]))))
         return np.concatenate(found)
 
     def arrays(self) -> Parameters:
@@ -114,11 +121,16 @@ class ModuleBottom:
         tensors = self._tensors.read()
         return {key: tensors[key] for key in self._tensors.trained}
 
-    def _run(self, X: FloatArray) -> Any:
+    def _tensor_of(self, X: FloatArray) -> Any:
+        """The rows in the module's own precision."""
         torch = import_torch()
         first = next(self._module.parameters(), torch.zeros(1))
+        return torch.from_numpy(np.array(X)).to(first.dtype)
+
+    def _run(self, X: Any) -> Any:
+        torch = import_torch()
         try:
-            outputs = self._module(torch.from_numpy(np.ascontiguousarray(X)).to(first.dtype))
+            outputs = self._module(X)
         except (Exception, SystemExit) as error:
             raise InputError(
                 "the module of a bottom raised",
@@ -137,11 +149,15 @@ class ModuleBottom:
         return outputs
 
     def _check_eval_is_steady(self, rows: FloatArray) -> None:
-        """Raise InputError unless the module in eval() mode maps the same rows to the same features twice."""
-        if not np.array_equal(self.evaluate(rows), self.evaluate(rows)):
+        """Raise InputError unless the module in eval() mode maps the same rows to the same features twice, and stays
+        as it is."""
+        before = {key: tensor.clone() for key, tensor in self._module.state_dict().items()}
+        is_same = np.array_equal(self.evaluate(rows), self.evaluate(rows))
+        after = self._module.state_dict()
+        if not is_same or any(not bool((after[key] == tensor).all()) for key, tensor in before.items()):
             raise InputError(
-                "the module of a bottom gives other features for the same rows each time",
-                expected="in eval() mode, the same features whenever it is called",
+                "the module of a bottom changes from call to call",
+                expected="in eval() mode, the same features and tensors whenever it is called",
                 got="others",
                 cure="let eval() switch off what draws or counts, as torch.nn.Dropout and BatchNorm do",
             )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.ledger import RecordedChannel
-from hekat.model.split import BottomMaker
+from hekat.model.split import BottomMaker, TopMaker
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_network.label_privacy import LabelFlips
 from hekat.protocol.vertical_network.model_part import NetworkPart
@@ -59,8 +59,9 @@ class NetworkRun:
     run. `start_from` is the party's part of an earlier model, which training goes on with (warm start).
 
     `make_bottom` makes the party's own map of its columns; without it Hekat's own is used: a dense network where the
-    bottom trains, random features at a host whose bottom is frozen. `label_flips` are the guest's own, which the site
-    keeps, and `label_name` is what it calls the labels (their column): needed where there is label privacy.
+    bottom trains, random features at a host whose bottom is frozen. `make_top` makes the guest's top in place of a
+    dense network; a prediction needs it too. `label_flips` are the guest's own, which the site keeps, and `label_name`
+    is what it calls the labels (their column): needed where there is label privacy.
     `seed` is the secret that the party's weights are drawn from; None: the operating system's randomness.
     """
 
@@ -70,6 +71,7 @@ class NetworkRun:
     resume_from: NetworkState | None = None
     start_from: NetworkPart | None = None
     make_bottom: BottomMaker | None = None
+    make_top: TopMaker | None = None
     label_flips: LabelFlips | None = None
     label_name: str = "label"
     seed: int | None = field(default=None, repr=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.model.split import Bottom, DenseTop, TargetLoss, TrainedTensors, make_loss
+from hekat.model.split import Bottom, DenseTop, TargetLoss, Top, TopMaker, TopTask, TrainedTensors, make_loss
 from hekat.protocol.vertical_network.fixed_point import FloatArray
 from hekat.protocol.vertical_network.model_part import INTERACTIVE, TOP, named, taken
 from hekat.protocol.vertical_network.network_settings import NetworkShape
@@ -34,20 +34,18 @@ class OwnNetwork:
         l2: float,
         seeds: tuple[int, int],
         input_count: int,
+        make_top: TopMaker | None = None,
     ) -> None:
-        """`seeds` are secret; `input_count` counts the inputs of the interactive layer at all parties."""
+        """`seeds` are secret; `input_count` counts the inputs of the interactive layer at all parties.
+
+        Without `make_top` the top is a dense network as `shape` says. Raises InputError for a top of other outputs.
+        """
         self._bottom, self._l2 = bottom, l2
         width = 0 if bottom is None else bottom.width
         drawn = np.random.default_rng(seeds[0]).normal(scale=(2.0 / input_count) ** 0.5, size=(width, shape.units))
         self._interactive = TrainedTensors({WEIGHT: drawn, BIAS: np.zeros(shape.units)}, learning_rate)
-        self._top = DenseTop(
-            shape.units,
-            shape.top_hidden,
-            output_count,
-            activation=shape.activation,
-            learning_rate=learning_rate,
-            seed=seeds[1],
-        )
+        task = TopTask(shape.units, output_count, learning_rate, seeds[1])
+        self._top: Top = make_top(task) if make_top else dense_top(shape, task)
         self.loss: TargetLoss = make_loss(class_count)
         self._features = self._slopes = np.zeros((0, 0))
 
@@ -93,3 +91,15 @@ class OwnNetwork:
     def _join(self, features: FloatArray) -> FloatArray:
         tensors = self._interactive.tensors
         return features @ tensors[WEIGHT] + tensors[BIAS]
+
+
+def dense_top(shape: NetworkShape, task: TopTask) -> DenseTop:
+    """Hekat's own top."""
+    return DenseTop(
+        task.units,
+        shape.top_hidden,
+        task.output_count,
+        activation=shape.activation,
+        learning_rate=task.learning_rate,
+        seed=task.seed,
+    )

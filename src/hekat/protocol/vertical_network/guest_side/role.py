@@ -71,6 +71,7 @@ class _Guest:
             l2=settings.training.l2,
             seeds=(draw_seed(run, 1), draw_seed(run, 2)),
             input_count=sum(loop.start.widths),
+            make_top=run.make_top,
         )
         if run.begins_with is not None:
             self._network.begin_from(run.begins_with)

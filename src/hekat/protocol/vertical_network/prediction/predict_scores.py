@@ -123,6 +123,7 @@ def restore_network(part: NetworkPart, run: NetworkRun) -> OwnNetwork:
         l2=0.0,
         seeds=(0, 0),
         input_count=1,
+        make_top=run.make_top,
     )
     network.begin_from(part.arrays)
     return network

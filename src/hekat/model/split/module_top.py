@@ -1,0 +1,51 @@
+"""A PyTorch module as a top: from the interactive layer's outputs to logits or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hekat.model.parameters import FloatArray, Parameters
+from hekat.model.split.bottom import BottomTask
+from hekat.model.split.module_bottom import ModuleBottom
+from hekat.model.split.top import TopMaker, TopTask
+
+_PROBE_ROWS = 64
+
+
+class ModuleTop:
+    """The module takes Z itself: an activation of the interactive layer is its own first layer."""
+
+    def __init__(self, make_module: Callable[[], Any], task: TopTask) -> None:
+        probe = np.random.default_rng(0).normal(size=(_PROBE_ROWS, task.units))
+        trained = BottomTask(probe, task.output_count, True, task.seed, task.learning_rate)
+        self._module = ModuleBottom(make_module, trained)
+
+    def forward(self, Z: FloatArray) -> FloatArray:
+        return self._module.forward(Z)
+
+    def backward(self, slopes: FloatArray) -> tuple[Parameters, FloatArray]:
+        gradient = self._module.backward(slopes)
+        return gradient, self._module.input_slopes
+
+    def step(self, gradient: Parameters) -> None:
+        self._module.step(gradient)
+
+    def evaluate(self, Z: FloatArray) -> FloatArray:
+        return self._module.evaluate(Z)
+
+    def arrays(self) -> Parameters:
+        return self._module.arrays()
+
+    def state_arrays(self) -> Parameters:
+        return self._module.state_arrays()
+
+    def begin_from(self, arrays: Mapping[str, FloatArray]) -> None:
+        self._module.begin_from(arrays)
+
+
+def module_top(make_module: Callable[[], Any]) -> TopMaker:
+    """The maker of tops from a function that returns a torch.nn.Module from (rows, units) to (rows, outputs)."""
+    return lambda task: ModuleTop(make_module, task)
