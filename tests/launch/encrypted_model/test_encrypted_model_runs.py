@@ -51,6 +51,28 @@ def test_encryption_changes_nothing_of_the_model_and_no_host_reads_it(finished, 
     assert {role for role, learned in told.items() if any("the model" in what for what in learned)} == {"lab"}
 
 
+def test_paillier_by_choice_trains_the_same_model(clinics, run, finished) -> None:
+    job = clinics.write_job(protection="paillier")
+    job.write_text(job.read_text().replace('kind = "paillier"\n', 'kind = "paillier"\nkey_bits = 2048\n'))
+    summary = run().summary
+    assert summary["settings"]["key_bits"] == 2048
+    plain = finished.result.summary["results"][0]["metrics"]
+    assert summary["results"][0]["metrics"] == pytest.approx(plain, abs=1e-6)
+    assert any("The key has 2,048 bits" in warning for warning in brief_of(summary).warnings)
+
+
+def test_a_table_too_wide_is_refused_before_the_run(clinics, tmp_path, capsys) -> None:
+    head = ",".join(f"c{number}" for number in range(2100))
+    row = ",".join("1" for _ in range(2100))
+    for name in ("north", "lake", "lab"):
+        (clinics.folder / f"{name}.csv").write_text(f"{head},sick\n{row},yes\n{row},no\n")
+    job = clinics.write_job()
+    job.write_text(job.read_text().partition("[columns")[0])
+    assert main(["run", str(job), "--runs", str(tmp_path / "runs")]) == 2
+    assert "too many numbers" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
 def test_events_have_the_loss_of_the_models_that_the_owner_was_given(finished) -> None:
     events = [json.loads(line) for line in (finished.result.folder / "events.jsonl").read_text().splitlines()]
     rounds = [one for one in events if one["event"] == "round"]
@@ -220,6 +242,8 @@ def test_a_dry_run_tells_what_a_run_sends_and_writes_nothing(finished, tmp_path,
     told = json.loads(capsys.readouterr().out)
     assert not runs.exists()
     assert sorted(clinics.folder.iterdir()) == before
+    assert told["round"]["numbers"] == 12
+    assert told["truncation_bits"] > 32
     assert [(one["name"], one["rows"]) for one in told["hosts"]] == [("north", 60), ("lake", 60)]
     sent = finished.result.summary["bytes"]["by_role"]
     for role in told["estimate"]["roles"]:

@@ -19,6 +19,7 @@ from hekat.cost.encrypted_model import cost_of_encrypted_model_job
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.encrypted_model.run import run_encrypted_model_job
+from hekat.protocol.encrypted_model.capacity import plan_round
 from hekat.report import Table
 from hekat.run.encrypted_model.load_inputs import EncryptedModelInputs, load_encrypted_model_inputs
 from hekat.run.vertical.checkpoint_files import has_checkpoints
@@ -69,6 +70,7 @@ def _show_checked(inputs: EncryptedModelInputs, options: argparse.Namespace) -> 
     estimate = cost_of_encrypted_model_job(inputs)
     facts = {host: inputs.describe(host) for host in inputs.tables}
     columns = len(next(iter(inputs.tables.values())).feature_names)
+    plan = plan_round(settings, columns)
     if options.json:
         told = {
             "protocol": "encrypted_model",
@@ -80,6 +82,8 @@ def _show_checked(inputs: EncryptedModelInputs, options: argparse.Namespace) -> 
                 for host, one in facts.items()
             ],
             "measured_rows": 0 if measured is None else measured.rows,
+            "round": {"numbers": plan.numbers, "ciphertexts": plan.ciphertexts, "products": plan.products},
+            "truncation_bits": plan.truncation_bits,
             "estimate": estimate.to_json(),
         }
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
@@ -88,7 +92,8 @@ def _show_checked(inputs: EncryptedModelInputs, options: argparse.Namespace) -> 
     on_what = "measures it on nothing" if measured is None else f"measures it on {measured.rows:,} rows"
     note = (
         f"{columns:,} columns, protection {settings.protection!r}. {settings.owner} alone gets the model, and "
-        f"{on_what}; {settings.arbiter} holds the key, {settings.aggregator} adds."
+        f"{on_what}; {settings.arbiter} holds the key, {settings.aggregator} adds. The model has {plan.numbers:,} "
+        f"numbers, and a truncation leads the run astray with odds below 2^-{plan.truncation_bits}."
     )
     console = Console()
     checked = Table("What would be trained", ("host", "rows", "held out"), rows, note)

@@ -18,8 +18,7 @@ from hekat.job.encrypted_model.key_makers import key_makers
 from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.site_file import Site, find_source, load_site
-from hekat.protocol.encrypted_model.arithmetic.affine_map import state_size
-from hekat.protocol.encrypted_model.arithmetic.fixed_point import check_room
+from hekat.protocol.encrypted_model.capacity import plan_round
 from hekat.run.horizontal.load_inputs import MAX_STANDARDISED, check_magnitudes
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.rows.tables import TEST_NAME, arrange_tables, check_test_table, load_rows
@@ -137,8 +136,7 @@ def load_encrypted_model_inputs(
     )
     for host in hosts:
         inputs.split(host)  # refuses a table with too few rows to hold some out
-        size = state_size(len(tables[host].feature_names), settings)
-        check_room(size, settings.target_count, settings.training.rounds)
+        plan_round(settings, len(tables[host].feature_names))  # refuses models and runs without room
     return inputs
 
 
