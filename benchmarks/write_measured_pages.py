@@ -68,7 +68,7 @@ def render_short(folder: str) -> str:
 
 
 SUMMARY_RESULTS = (
-    "paillier-cpu", "rsa-cpu", "cuda-nvidia-h200", "lattice", "fedml_he", "psi", "vertical", "trees",
+    "paillier-cpu", "cuda-nvidia-h200", "lattice", "fedml_he", "psi", "vertical", "trees", "networks",
     "training-mlp",
 )  # fmt: skip
 

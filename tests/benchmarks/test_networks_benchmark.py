@@ -102,6 +102,16 @@ def test_held_out_rows_are_scored_as_by_the_joined_network(load: Any, host_botto
     assert scores["auc"] > 0.6
 
 
+@pytest.mark.long
+def test_held_out_rows_of_an_encrypted_model_are_scored_as_by_the_minimum_of_its_loss(load: Any) -> None:
+    encrypted_model = load("networks.encrypted_model")
+    data = load("vertical.data").draw_columns(1500, 3, 2, 3)
+    rows = np.arange(1500)
+    scores = encrypted_model.measure_auc(data, rows[:1000], rows[1000:], _silent)
+    assert abs(scores["below"]) < 0.01
+    assert scores["joined_auc"] > 0.6
+
+
 def test_the_papers_form_gives_the_plain_gradient_and_is_scaled(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gmpy2", reason="needs hekat[bench]")
     paper_form = load("networks.paper_form")
