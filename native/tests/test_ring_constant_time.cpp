@@ -104,6 +104,9 @@ std::vector<Result> work_through(const Ring& ring, const MaskedBlocks& blocks, S
     Limbs halves(2 * z.size());
     ring.refresh(pool, halves.data(), pairs.data(), thrice_small, pairs.data(), 2, 1);
     keep("ciphertext with an encryption of zero", halves);
+    Limbs dropped(z.size());
+    ring.drop_prime(pool, dropped.data(), in.a.data(), transformed.data(), (Limb{1} << 50) - 27, 1);
+    keep("numbers over a prime", dropped);
     // Few integers, and as many as a polynomial has coefficients.
     for (const std::size_t count : {std::size_t{5}, kDegree}) {
         std::vector<std::int64_t> integers(count);

@@ -128,6 +128,18 @@ void test_few_coefficients(const Prime& prime, CpuPath path, Source& source) {
             holds && residues[i] == static_cast<Limb>(rest < 0 ? rest + static_cast<std::int64_t>(p) : rest);
     }
     check(holds, named("integers", prime, path));
+    const Limb dropped = p == 40961 ? 12289 : 40961;
+    const Limbs last = test::make_residues(source, prime.degree, dropped);
+    const Limb inverse = ring::inverse_vartime(dropped, p);
+    Limbs quotients(prime.degree);
+    kernels.drop_prime(quotients.data(), residues.data(), last.data(), prime.degree, dropped,
+                       prime.factor(inverse), prime);
+    for (std::size_t i = 0; i < prime.degree; ++i) {
+        const Limb shifted = (last[i] + dropped / 2) % dropped;
+        const Limb rest = (residues[i] + dropped / 2 + 4 * p - shifted % p) % p;
+        holds = holds && quotients[i] == multiply_vartime(rest, inverse, p);
+    }
+    check(holds, named("numbers over a prime", prime, path));
     for (std::size_t first = ring::kLeastFirst; first <= prime.degree; first *= 2) {
         Limbs whole(prime.degree);
         std::copy_n(residues.begin(), first, whole.begin());

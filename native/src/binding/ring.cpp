@@ -111,6 +111,16 @@ void transform_integers(const Ring& ring, ThreadPool& pool, const ElementOutput&
         [&] { ring.transform_integers(pool, out.data(), values.data(), values.shape(1), values.shape(0)); });
 }
 
+void drop_prime(const Ring& ring, ThreadPool& pool, const ElementOutput& out, const ElementInput& a,
+                const LimbInput& last, Limb dropped) {
+    require_elements(ring, out, out.shape(0));
+    require_elements(ring, a, out.shape(0));
+    require(last.shape(0) == out.shape(0) && last.shape(1) == ring.degree(), "rows have the wrong shape");
+    require(dropped % 2 == 1 && dropped >> ring::kMaxPrimeBits == 0, "no odd prime");
+    for (const Prime& prime : ring.primes()) require(dropped % prime.value != 0, "a prime of the ring");
+    without_gil([&] { ring.drop_prime(pool, out.data(), a.data(), last.data(), dropped, out.shape(0)); });
+}
+
 Ring::Elements operand(const Ring& ring, const ElementInput& a, std::size_t count) {
     require_elements(ring, a, a.shape(0) == 1 ? 1 : count);
     return {a.data(), a.shape(0) != count};
@@ -359,6 +369,8 @@ void bind_ring(nb::module_& module) {
               nb::arg("values").noconvert());
     bound.def("refresh", refresh, nb::arg("pool"), nb::arg("out").noconvert(),
               nb::arg("elements").noconvert(), nb::arg("small").noconvert(), nb::arg("pair").noconvert());
+    bound.def("drop_prime", drop_prime, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
+              nb::arg("last").noconvert(), nb::arg("dropped"));
     bound.def("dot", dot, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert(),
               nb::arg("b").noconvert());
     bound.def("sum_windows", sum_windows, nb::arg("pool"), nb::arg("out").noconvert(),

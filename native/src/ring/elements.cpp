@@ -23,6 +23,18 @@ void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Pr
     }
 }
 
+void drop_prime(Limb* z, const Limb* a, const Limb* last, std::size_t count, Limb dropped,
+                const Factor& inverse, const Prime& prime) {
+    const Limb p = prime.value;
+    const Limb half = dropped / 2;
+    const Factor one = prime.factor(1);
+    const Limb above = half % p + 2 * p;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Limb shifted = multiply_by(reduce_once(last[i] + half, dropped), one, p);
+        z[i] = reduce_once(multiply_by(a[i] + above - shifted, inverse, p), p);
+    }
+}
+
 // With 2^63 added an integer is not negative.
 void take_residues(Limb* z, const std::int64_t* values, std::size_t count, const Prime& prime) {
     const Limb p = prime.value;

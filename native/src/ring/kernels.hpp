@@ -97,6 +97,11 @@ struct Kernels {
     void (*subtract)(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
     void (*multiply)(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
 
+    // z = (a - c) / dropped mod the prime, c being last, residues mod an odd prime, taken from [-h, h], h =
+    // dropped / 2. inverse: of `dropped`. count is a multiple of 8; z may be a.
+    void (*drop_prime)(Limb* z, const Limb* a, const Limb* last, std::size_t count, Limb dropped,
+                       const Factor& inverse, const Prime& prime);
+
     // The quotients that make factors (Prime::factor) of count canonical residues w.
     void (*find_quotients)(Limb* quotients, const Limb* w, std::size_t count, const Prime& prime);
 

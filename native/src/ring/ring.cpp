@@ -114,6 +114,22 @@ void Ring::multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size
     combine(pool, *this, kernels_.multiply, z, x, y, count);
 }
 
+void Ring::drop_prime(ThreadPool& pool, Limb* z, const Limb* x, const Limb* last, Limb dropped,
+                      std::size_t count) const {
+    std::vector<Factor> inverses;
+    for (const Prime& prime : primes_)
+        inverses.push_back(prime.factor(inverse_vartime(dropped, prime.value)));
+    pool.run(count, static_cast<double>(element_words()), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t e = begin; e < end; ++e) {
+            for (std::size_t i = 0; i < primes_.size(); ++i) {
+                const std::size_t at = e * element_words() + i * degree();
+                kernels_.drop_prime(z + at, x + at, last + e * degree(), degree(), dropped, inverses[i],
+                                    primes_[i]);
+            }
+        }
+    });
+}
+
 namespace {
 
 void take_residues(Limb* z, const std::int8_t* small, std::size_t count, Limb p) {

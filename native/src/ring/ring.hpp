@@ -66,6 +66,11 @@ class Ring {
     void subtract(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
     void multiply(ThreadPool& pool, Limb* z, Elements x, Elements y, std::size_t count) const;
 
+    // z (count elements) = the nearest integers to the numbers x over an odd prime, of x's residues mod the
+    // ring's primes and, in `last` (count rows of N), mod that prime.
+    void drop_prime(ThreadPool& pool, Limb* z, const Limb* x, const Limb* last, Limb dropped,
+                    std::size_t count) const;
+
     // Not transformed: second (count elements) = second_sums, which are transformed, + v_i pair[0] + e_i;
     // first (count, components, primes, window) = first_sums, which are not, + the first coefficients of v_i
     // pair[1 + c]. pair: transformed elements; small: v_i and e_i, two rows of N for each i.

@@ -29,6 +29,20 @@ HEKAT_IFMA void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t coun
     }
 }
 
+HEKAT_IFMA void drop_prime(Limb* z, const Limb* a, const Limb* last, std::size_t count, Limb dropped,
+                           const Factor& inverse, const Prime& tables) {
+    const Reduction reduction(tables);
+    const VectorPrime& prime = reduction.prime;
+    const Vector half = spread(dropped / 2);
+    const Vector modulus = spread(dropped);
+    const Vector above = spread(dropped / 2 % tables.value + 2 * tables.value);
+    for (std::size_t i = 0; i < count / 8; ++i) {
+        const Vector shifted = reduction(reduce_once(load(last, i) + half, modulus));
+        const Vector rest = load(a, i) + above - reduce_once(shifted, prime.twice);
+        store(z, i, reduce_once(multiply_by(rest, inverse, prime), prime.p));
+    }
+}
+
 // With 2^63 added an integer is not negative; its upper half is brought down first.
 HEKAT_IFMA void take_residues(Limb* z, const std::int64_t* values, std::size_t count, const Prime& tables) {
     const Reduction reduction(tables);

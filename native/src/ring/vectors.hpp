@@ -16,6 +16,8 @@ void invert_product(Limb* a, const Limb* w, const Limb* quotients, const Prime& 
 void add(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
 void subtract(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
 void multiply(Limb* z, const Limb* a, const Limb* b, std::size_t count, const Prime& prime);
+void drop_prime(Limb* z, const Limb* a, const Limb* last, std::size_t count, Limb dropped,
+                const Factor& inverse, const Prime& prime);
 void find_quotients(Limb* quotients, const Limb* w, std::size_t count, const Prime& prime);
 void pack(std::uint8_t* bytes, const Limb* fields, std::size_t count, const FieldLayout& layout);
 void unpack(Limb* fields, const std::uint8_t* bytes, std::size_t count, const FieldLayout& layout);

@@ -85,6 +85,13 @@ def refresh(elements=CIPHERTEXTS, small=FRESH, pair=KEY_PAIR):
     return lambda e: e.ring_refresh(RING, elements, small, pair)
 
 
+LAST = np.ones((2, 3, 1024), np.uint64)
+
+
+def drop_prime(elements=LEFT, last=LAST, prime=40961):
+    return lambda e: e.ring_drop_prime(RING, elements, last, prime)
+
+
 NUMBERS = np.ones((5, 2), np.uint64)
 
 
@@ -181,6 +188,14 @@ CASES = {
     "refresh_pair_residue": (refresh(pair=PUBLIC_PAIR + np.uint64(12289)), "of a public pair is not below its prime"),
     "refresh_small": (refresh(small=FRESH[:, :2]), r"expected int8, shape \(2, 3, 1024\)"),
     "refresh_small_dtype": (refresh(small=FRESH.astype(np.int64)), "small numbers"),
+    "drop_two": (drop_prime(prime=2), "a prime of a modulus refused; expected an odd prime"),
+    "drop_no_prime": (drop_prime(prime=40963), "a prime of a modulus refused"),
+    "drop_own_prime": (drop_prime(prime=12289), "primes of a modulus refused"),
+    "drop_residue": (drop_prime(LEFT * np.uint64(12289)), r"index \(0, 0, 0, 0\) of ring elements"),
+    "drop_last_shape": (drop_prime(last=LAST[:1]), r"expected an array of uint64, shape \(2, 3, 1024\)"),
+    "drop_last_dtype": (drop_prime(last=LAST.astype(np.int64)), "of int64"),
+    "drop_last_list": (drop_prime(last=[1]), "got list"),
+    "drop_last_residue": (drop_prime(last=LAST * np.uint64(40961)), "residues of a prime to drop are none"),
     "dot_flat": (dot(elements(3, 1)), r"matrices of ring elements do not fit.*got \(3,\) and \(3, 1\)"),
     "dot_deep": (dot(b=elements(3, 1, 1, 1)), "matrices of ring elements do not fit"),
     "dot_terms": (dot(b=elements(2, 1, 1)), r"do not fit; expected shapes \(R, I\) and \(I, J\)"),

@@ -199,6 +199,13 @@ class CudaRing(RingElements, DeviceMemory):
             )
         return self._device.download(out)
 
+    def _drop_prime(self, ring: Ring, elements: RingArray, last: RingArray, prime: int) -> RingArray:
+        out = self._device.empty(elements.shape, np.uint64)
+        inverses = np.array([pow(prime, -1, p) for p in ring.primes], np.uint64)
+        held = [self._device.upload(x) for x in (elements, last, inverses)]
+        self._run_rows("ring_elements/ring_drop_prime", ring, len(elements), 0, out, *held, prime)
+        return self._device.download(out)
+
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         out = self._device.empty((len(a), b.shape[1], *ring.element_shape), np.uint64)
         operands = self._device.upload(a), self._device.upload(b), *b.shape[:2]

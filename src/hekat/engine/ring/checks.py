@@ -218,6 +218,22 @@ def check_integers(ring: Ring, values: SumArray) -> None:
         )
 
 
+def check_drop_prime(ring: Ring, elements: RingArray, last: RingArray, prime: int) -> None:
+    """Raise InputError unless the arguments of `ring_drop_prime` fit each other."""
+    if prime == 2:
+        raise InputError("a prime of a modulus refused", expected="an odd prime", got="2")
+    _check_primes((*ring.primes, prime))
+    expected = (*check_elements(ring, elements), ring.degree)
+    if not isinstance(last, np.ndarray) or last.dtype != np.uint64 or last.shape != expected:
+        raise InputError(
+            "residues of a prime to drop have the wrong layout",
+            expected=f"an array of uint64, shape {expected}",
+            got=describe(last),
+        )
+    if last.size and int(last.max()) >= prime:
+        raise InputError("residues of a prime to drop are none", expected="each below it", got="a larger one")
+
+
 def check_dot(ring: Ring, a: RingArray, b: RingArray) -> Shape:
     """The shape (R, I, J) of `ring_dot`. Raises InputError unless its arguments are two matrices that fit."""
     left, right = check_elements(ring, a), check_elements(ring, b)

@@ -139,6 +139,11 @@ class CpuRing(RingElements):
         _native_ring(ring, self._path).refresh(self._pool, out, elements, small, pair)
         return out
 
+    def _drop_prime(self, ring: Ring, elements: RingArray, last: RingArray, prime: int) -> RingArray:
+        out = np.empty(elements.shape, np.uint64)
+        _native_ring(ring, self._path).drop_prime(self._pool, out, elements, last, prime)
+        return out
+
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """Neighbouring slots of all rows at a time, so that what these multiply stays in a thread's cache."""
         out = np.empty((len(a), b.shape[1], *ring.element_shape), np.uint64)

@@ -11,6 +11,7 @@ from hekat.engine.ring.checks import (
     check_add_zeros,
     check_bin_sums,
     check_dot,
+    check_drop_prime,
     check_elements,
     check_first_products,
     check_integers,
@@ -167,6 +168,18 @@ class RingElements:
         zeros = self.ring_mul(ring, self.ring_ntt(ring, residues[:, :1]), pair)
         sums = self.ring_intt(ring, self.ring_add(ring, elements, zeros))
         return self.ring_add(ring, sums, residues[:, 1:])
+
+    def ring_drop_prime(self, ring: Ring, elements: RingArray, last: RingArray, prime: int) -> RingArray:
+        """The nearest integers to numbers over one of their primes."""
+        check_drop_prime(ring, elements, last, prime)
+        if not elements.size:
+            return np.empty(elements.shape, np.uint64)
+        rows = np.ascontiguousarray(last).reshape(-1, ring.degree)
+        return self._drop_prime(ring, flat_elements(ring, elements), rows, prime).reshape(elements.shape)
+
+    def _drop_prime(self, ring: Ring, elements: RingArray, last: RingArray, prime: int) -> RingArray:
+        """`ring_drop_prime` of checked, contiguous arrays (count, primes, N) and (count, N), count at least 1."""
+        raise NotImplementedError
 
     def ring_dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """The matrix product of elements, slot by slot."""

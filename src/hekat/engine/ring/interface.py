@@ -162,6 +162,15 @@ class RingEngine(Protocol):
         """
         ...
 
+    def ring_drop_prime(self, ring: Ring, elements: RingArray, last: RingArray, prime: int) -> RingArray:
+        """The nearest integers to x / prime, for numbers x mod the ring's primes and one more, odd `prime` below 2^50.
+
+        `elements` (..., primes, N) and `last` (..., N), not transformed, have the residues of each x; the result, in
+        the shape of `elements`, is (x - c) / prime mod the ring's primes, where c is x mod `prime` in [-h, h], h =
+        (prime - 1) / 2: c = ((last + h) mod prime) - h. Raises InputError for other shapes, dtypes, residues or primes.
+        """
+        ...
+
     def ring_dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """The matrix product of elements, slot by slot: out[r, j] = sum over i of a[r, i] * b[i, j].
 

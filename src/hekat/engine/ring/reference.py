@@ -158,6 +158,13 @@ class ReferenceRing(RingElements):
         residues: RingArray = (sums % np.array(ring.primes, object)[:, np.newaxis]).astype(np.uint64)
         return residues
 
+    def _drop_prime(self, ring: Ring, elements: RingArray, last: RingArray, prime: int) -> RingArray:
+        primes = np.array(ring.primes, object)[:, np.newaxis]
+        inverses = np.array([[pow(prime, -1, p)] for p in ring.primes], object)
+        centred = (last.astype(object) + prime // 2) % prime - prime // 2
+        dropped: RingArray = ((elements.astype(object) - centred[:, np.newaxis]) * inverses % primes).astype(np.uint64)
+        return dropped
+
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         primes = np.array(ring.primes, object)[:, np.newaxis]
         rows = [sum(x * y for x, y in zip(row, b, strict=True)) % primes for row in a.astype(object)]

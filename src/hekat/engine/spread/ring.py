@@ -141,6 +141,12 @@ class SpreadRing(RingElements):
 
         return np.concatenate(self._in_runs(refresh, len(elements), "ring_refresh"))
 
+    def _drop_prime(self, ring: Ring, elements: RingArray, last: RingArray, prime: int) -> RingArray:
+        def drop(start: int, stop: int) -> Callable[[Engine], RingArray]:
+            return lambda engine: engine.ring_drop_prime(ring, elements[start:stop], last[start:stop], prime)
+
+        return np.concatenate(self._in_runs(drop, len(elements), "ring_drop_prime"))
+
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         def multiply(start: int, stop: int) -> Callable[[Engine], RingArray]:
             return lambda engine: engine.ring_dot(ring, a[start:stop], b)

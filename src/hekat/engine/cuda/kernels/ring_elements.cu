@@ -90,6 +90,26 @@ ring_mul(u64* out, const u64* a, u64 a_step, const u64* b, u64 b_step, const u64
 }
 HEKAT_BLOCK_KERNEL(ring_mul)
 
+// out (elements, primes, degree) = (a - c) / dropped, one block a row, for c the residues `last` (elements,
+// degree) mod an odd prime, centred; inverses: of `dropped` mod each prime.
+HEKAT_KERNEL(kMostThreads)
+ring_drop_prime(u64* out, const u64* a, const u64* last, const u64* inverses, u64 dropped, const u64* ring,
+                u64 degree, u64 prime_count) {
+    const u32 number = prime_of_row(block_index(), (u32)prime_count);
+    const u64* const from = last + element_of_row(block_index(), (u32)prime_count) * degree;
+    const Prime prime = load_prime(ring, number, (u32)degree).prime;
+    const u64 half = dropped >> 1;
+    for_each_thread([&](u32 thread) {
+        for (u64 n = thread; n < degree; n += block_threads()) {
+            const u64 shifted = reduce_word(reduce_once(from[n] + half, dropped), prime);
+            const u64 centred = reduce_once(shifted + prime.value - reduce_word(half, prime), prime.value);
+            const u64 rest = reduce_once(a[block_index() * degree + n] + prime.value - centred, prime.value);
+            out[block_index() * degree + n] = multiply_residues(rest, inverses[number], prime);
+        }
+    });
+}
+HEKAT_BLOCK_KERNEL(ring_drop_prime)
+
 // out (rows, columns, primes, degree) = a (rows, terms, ...) b (terms, columns, ...), one block a row of
 // residues, slot by slot. Sums of up to 2^28 products of residues stay below 2^128.
 HEKAT_KERNEL(kMostThreads)

@@ -7,14 +7,10 @@ Cheon, Han, Kim, Kim and Song (SAC 2018) for residues.
 
 from __future__ import annotations
 
-import numpy as np
-
 from hekat.engine.ring.interface import RingEngine
 from hekat.scheme.bfv.elements import Elements
 from hekat.scheme.bfv.parameters import BfvParameters
 from hekat.scheme.bfv.shared_products.layout import first_primes
-from hekat.scheme.bfv.shared_products.residues import POLYNOMIALS_AT_ONCE
-from hekat.scheme.ring_elements import constants
 
 
 def drop_primes(parameters: BfvParameters, elements: Elements, kept: int, engine: RingEngine) -> Elements:
@@ -22,31 +18,11 @@ def drop_primes(parameters: BfvParameters, elements: Elements, kept: int, engine
 
     Off by at most 1/2 and 2^-46 a coefficient. Constant-time.
     """
-    left = first_primes(parameters, kept)
-    dropped = tuple(np.empty((len(elements[0]), *part.element_shape), np.uint64) for part in left.parts)
-    for start in range(0, len(elements[0]), POLYNOMIALS_AT_ONCE):
-        at = slice(start, start + POLYNOMIALS_AT_ONCE)
-        some = tuple(x[at] for x in elements)
-        for count in range(len(parameters.primes), kept, -1):
-            some = _drop_last(first_primes(parameters, count), some, engine)
-        for into, x in zip(dropped, some, strict=True):
-            into[at] = x
-    return dropped
-
-
-def _drop_last(parameters: BfvParameters, elements: Elements, engine: RingEngine) -> Elements:
-    left, last = first_primes(parameters, len(parameters.primes) - 1), parameters.primes[-1]
-    half = np.uint64(last >> 1)
-    shifted = elements[-1][..., -1:, :] + half
-    remainder = np.minimum(shifted, shifted - np.uint64(last))
-    dropped = []
-    for part, x in zip(left.parts, elements, strict=False):
-        primes = np.array(part.primes, np.uint64)[:, np.newaxis]
-        # (x + h) mod p, less h: below twice the other prime, which has as many bits. A number below its prime is less
-        # than what wraps around below it.
-        centred = remainder + (primes - half)
-        np.minimum(centred, centred - primes, out=centred)
-        difference = engine.ring_sub(part, np.ascontiguousarray(x[..., : len(part.primes), :]), centred)
-        inverse = constants(part, *(pow(last, -1, prime) for prime in part.primes))
-        dropped.append(engine.ring_mul(part, difference, inverse))
-    return tuple(dropped)
+    for count in range(len(parameters.primes), kept, -1):
+        left, prime = first_primes(parameters, count - 1), parameters.primes[count - 1]
+        last = elements[-1][:, -1]
+        elements = tuple(
+            engine.ring_drop_prime(part, x[:, : len(part.primes)], last, prime)
+            for part, x in zip(left.parts, elements, strict=False)
+        )
+    return elements

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from hekat.engine.interface import Engine
@@ -12,10 +10,6 @@ from hekat.engine.ring.parameters import Ring
 from hekat.errors import InputError
 from hekat.scheme.bfv.elements import Elements
 from hekat.scheme.bfv.parameters import BfvParameters
-
-# Polynomials at a time where each step makes new arrays: these then come from memory that was just given back, and fit
-# a core's cache.
-POLYNOMIALS_AT_ONCE: Final = 4
 
 Residues = tuple[RingArray, ...]
 """For each part of a set uint64 (primes of the part, count): the numbers' residues."""
