@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import NotFittedError
 
+from hekat.data import Table
 from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.estimator import VerticalNetworkClassifier, VerticalNetworkRegressor
+from hekat.protocol.vertical_network.label_privacy import LabelFlips
 
 WAIVER = "the guest may learn my columns but for a rotation"
 SMALL = {
@@ -62,12 +68,55 @@ def test_a_warm_start_goes_on_from_the_network_that_is_there() -> None:
     assert model.set_params(warm_start=False).fit(X, y).predicted_rows_ == {}
 
 
-def test_labels_are_replaced_alike_in_every_fit_of_an_estimator() -> None:
+def private(**changes: Any) -> VerticalNetworkClassifier:
+    """An estimator whose host trains behind label privacy."""
+    fixed = {"protection": "none", "host_bottom": "trained", "label_privacy": 2.0, "guest": "clinic"}
+    return VerticalNetworkClassifier(**{**SMALL, "epochs": 1, **fixed, **changes})
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
+    """What labels were replaced by, in every fit."""
+    given: list[np.ndarray] = []
+    flip = LabelFlips.flip
+    monkeypatch.setattr(LabelFlips, "flip", lambda self, *told: given.append(flip(self, *told)) or given[-1])
+    return given
+
+
+def with_ids() -> dict[str, Table]:
     X, y = rows()
-    tables = {"clinic": X[:, :4], "laboratory": X[:, 4:]}
-    model = VerticalNetworkClassifier(protection="none", host_bottom="trained", label_privacy=2.0, **SMALL)
+    ids = list(range(len(y)))
+    return {
+        "clinic": Table(X[:, :4], y.astype(str), ("a", "b", "c", "d"), "clinic", ids=ids),
+        "laboratory": Table(X[:, 4:], None, tuple("efghij"), "laboratory", ids=ids),
+    }
+
+
+def test_labels_are_replaced_alike_in_every_fit(answers: list[np.ndarray], tmp_path: Path) -> None:
+    model, tables = private(), with_ids()
+    model.fit(tables).fit(tables)
+    private().fit(tables)
+    filed = {"label_flips": tmp_path / "flips"}
+    private(**filed).fit(tables)
+    private(**filed).fit(tables)
+    first, again, other, kept, kept_again = answers
+    assert np.array_equal(first, again)
+    assert np.array_equal(kept, kept_again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(first, kept)
+    with pytest.raises(PolicyError, match="other epsilon"):
+        private(**filed, label_privacy=3.0).fit(tables)
+
+
+def test_label_privacy_without_ids_is_refused() -> None:
+    X, y = rows()
     with pytest.raises(InputError, match="ids"):
-        model.fit(tables, y)
+        private().fit({"clinic": X[:, :4], "laboratory": X[:, 4:]}, y)
+
+
+def test_a_guest_at_its_own_site_replaces_labels_by_a_file() -> None:
+    with pytest.raises(JobError, match="needs a file"):
+        private().fit_party(with_ids()["clinic"], SimpleNamespace(party="clinic"), classes=("0", "1"))
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from hekat.errors import JobError
 from hekat.estimator.joint.answers import JointClassification, JointRegression
 from hekat.estimator.joint.training import PartyTask
 from hekat.estimator.parameter_words import in_parameters
@@ -73,9 +75,17 @@ class VerticalNetwork(NetworkParameters, ABC):
 
         Raises:
             InputError: no guest is named, or the table cannot be used.
-            JobError: parameters that cannot be used, or `column_leak_accepted` does not say what hosts accept.
+            JobError: parameters that cannot be used, or `column_leak_accepted` does not say what hosts accept; at the
+                guest, label privacy without a file of flips.
             ProtocolError: another party does not keep to the protocol or to the same parameters.
         """
+        if self.label_privacy is not None and self.label_flips is None and channel.party == self.guest:
+            raise JobError(
+                "a site's own fit with label privacy needs a file",
+                expected="label_flips, a path at the guest: fits on the same rows replace the same labels",
+                got="none",
+                cure="set label_flips to a file that outlasts this process",
+            )
         return self._fit_party(table, channel, classes)
 
     @in_parameters
@@ -110,9 +120,11 @@ class VerticalNetwork(NetworkParameters, ABC):
         return (self.bottoms or {}).get(party)
 
     def _flips_of(self, party: str, settings: VerticalNetworkSettings) -> LabelFlips | None:
-        """The flips of a guest with label privacy: the same in every fit of this estimator."""
+        """The flips of a guest with label privacy: the file's, or the same in every fit of this estimator."""
         if self.label_privacy is None or party != settings.guest:
             return None
+        if self.label_flips is not None:
+            return LabelFlips.open_or_create(Path(self.label_flips), party)
         if not hasattr(self, "label_flips_"):
             self.label_flips_ = LabelFlips.in_memory(party)
         return self.label_flips_

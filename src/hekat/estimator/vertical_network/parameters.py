@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from hekat.errors import InputError
 from hekat.estimator.common_rows import DEFAULT_TIMEOUT_S
@@ -31,7 +32,9 @@ class NetworkParameters(JointTraining):
         host_bottom: What a host puts before the interactive layer: `"frozen"`, a fixed map of its columns; `"source"`,
             the columns; `"trained"`, a network whose gradients open to it, which tell it labels.
         label_privacy: The epsilon by which labels are replaced once, by chance, 0.1 to 8; None: labels as they are.
-            Flips are this estimator's: fits on the same rows by another one add up.
+            Rows need ids, by which a later fit replaces the same labels.
+        label_flips: The file at the guest that all replacements follow from, one for each column of labels; None: this
+            estimator's own, in memory, for `fit` alone, where one process has the tables of all parties anyway.
         label_leak_accepted: The words by which `"trained"` does without: "the host may learn labels".
         units: Units of the interactive layer, where columns of all parties meet.
         guest_width: Inputs of the interactive layer at the guest.
@@ -75,6 +78,7 @@ class NetworkParameters(JointTraining):
         protection: Protection = "lattice",
         host_bottom: HostBottom = "frozen",
         label_privacy: float | None = None,
+        label_flips: str | Path | None = None,
         label_leak_accepted: str | None = None,
         units: int = 32,
         guest_width: int = 32,
@@ -112,6 +116,7 @@ class NetworkParameters(JointTraining):
         self.protection = protection
         self.host_bottom = host_bottom
         self.label_privacy = label_privacy
+        self.label_flips = label_flips
         self.label_leak_accepted = label_leak_accepted
         self.units = units
         self.guest_width = guest_width

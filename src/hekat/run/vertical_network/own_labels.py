@@ -11,8 +11,6 @@ from hekat.protocol.vertical_network.label_privacy import LabelFlips
 from hekat.protocol.vertical_network.label_privacy.label_flips import LABEL_FLIPS_FILE
 from hekat.toml_text import toml_key
 
-_USUAL_NAME = "label"
-
 
 def check_keeps_flips(site: Site, job: NetworkJob) -> None:
     """Raise JobError for label privacy at a guest whose site has no place to keep flips of labels: with new ones in
@@ -37,7 +35,9 @@ def label_flips_of(site: Site, job: NetworkJob, role: str) -> dict[str, Any]:
     check_keeps_flips(site, job)
     state = site.parties[role].state
     assert state is not None  # checked
-    name = find_source(site, role, job.data).options.get("label", _USUAL_NAME)
+    options = find_source(site, role, job.data).options
+    # Two columns of labels answer apart only under two names; sources without one go by the name of their data.
+    name = options.get("label", options.get("labels", job.data))
     return {
         "label_flips": LabelFlips.open_or_create(state / LABEL_FLIPS_FILE, role),
         "label_name": str(name),
