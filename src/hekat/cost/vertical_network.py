@@ -82,7 +82,7 @@ def _rehearse(inputs: NetworkInputs, batch_rows: int, batches: int) -> RoleCosts
         def note(record: NetworkRecord) -> None:
             worked[name][record.epoch] = sum(watch.seconds.values())
 
-        run = NetworkRun(watch, on_epoch=note)
+        run = NetworkRun(watch, on_epoch=note, make_bottom=inputs.bottoms[name].make)
         return session.play(channel, lambda recorded: run_role(recorded, tables[name], settings, run))
 
     play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=inputs.job.timeout_s)

@@ -16,7 +16,7 @@ from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.trees.sections import task_of
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.job.vertical_linear.job_file import VerticalJob
-from hekat.job.vertical_network.job_file import NetworkJob
+from hekat.job.vertical_network.job_file import OWN_BOTTOMS, NetworkJob
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import TreeTraining
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -295,7 +295,7 @@ def _of_network_job(job: NetworkJob) -> Iterator[Term]:
         f"{training.epochs:,} epochs, batches of {training.batch_rows:,} rows",
     )
     for party, name in job.bottoms.items():
-        yield f"bottom of {party}", f"{name}, code of its site"
+        yield f"bottom of {party}", name if name in OWN_BOTTOMS else f"{name}, code of its site"
     yield "bottoms of hosts", _BOTTOMS[settings.host_bottom]
     if settings.label_privacy is not None:
         yield "labels", f"each replaced once by chance, epsilon {settings.label_privacy:g}"

@@ -84,8 +84,10 @@ def _predict_network(
 ) -> JointPredictions:
     from hekat.launch.vertical_network.predict import predict_network_jointly
 
-    del settings
-    return predict_network_jointly(options.model, load_site(options.site), options.source, receivers)
+    bottoms = dict(line.split(": ", 1) for line in settings.get("bottoms", ()) if ": " in line)
+    code = load_summary(options.model)["bottom_code"]
+    site = load_site(options.site)
+    return predict_network_jointly(options.model, site, options.source, receivers, bottoms=bottoms, bottom_code=code)
 
 
 _PREDICT = {

@@ -27,12 +27,14 @@ from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 PROTOCOL: Final = "vertical_network"
 MODEL: Final = "network"
 """What `policy.models` of a site calls a split network of Hekat's own layers."""
+OWN_BOTTOMS: Final = ("random_features", "principal_components")
+"""The fixed maps of Hekat's own that a job may name for a host; unless it names one, the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkJob(ColumnsJob):
-    """A checked job of a split network. `bottoms` names by party the model of its site that maps its columns; parties
-    that are not in it have Hekat's own."""
+    """A checked job of a split network. `bottoms` names by party the model of its site that maps its columns, or one of
+    OWN_BOTTOMS; parties that are not in it have Hekat's own."""
 
     settings: VerticalNetworkSettings
     prediction: NetworkPredictionSettings
@@ -138,6 +140,14 @@ def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings
             expected=f"names among {', '.join(settings.parties)}",
             got=strangers[0],
             cure="correct network.bottoms in the job",
+        )
+    maps = [party for party, name in bottoms.items() if name in OWN_BOTTOMS]
+    if maps and (settings.host_bottom != "frozen" or settings.guest in maps):
+        raise JobError(
+            f"network.bottoms gives {maps[0]} a fixed map",
+            expected="fixed maps at hosts alone, with protection.host_bottom = 'frozen'",
+            got=f"{bottoms[maps[0]]!r}",
+            cure=f"remove {maps[0]} from network.bottoms",
         )
     hosts = [name for name in bottoms if name in settings.hosts]
     if hosts and settings.host_bottom == "source":

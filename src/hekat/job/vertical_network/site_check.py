@@ -16,7 +16,7 @@ from hekat.job.vertical.site_checks import (
     on_tables,
     yes_or_no,
 )
-from hekat.job.vertical_network.job_file import MODEL, PROTOCOL, NetworkJob
+from hekat.job.vertical_network.job_file import MODEL, OWN_BOTTOMS, PROTOCOL, NetworkJob
 from hekat.protocol.vertical_network.settings import PROTECTIONS
 
 
@@ -32,7 +32,7 @@ def network_checks(site: Site, job: NetworkJob, here: Collection[str] | None = N
     """Every line that the job is held against; `here` as in `check_site_allows_network`."""
     settings, policy = job.settings, site.policy
     own = [name for name in settings.parties if here is None or name in here]
-    named = {job.bottoms[name] for name in own if name in job.bottoms}
+    named = {job.bottoms[name] for name in own if name in job.bottoms} - set(OWN_BOTTOMS)
     return [
         *on_job(site, PROTOCOL, job.digest),
         *(on_model(policy, model) for model in (MODEL, *sorted(named))),

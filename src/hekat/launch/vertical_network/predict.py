@@ -22,6 +22,7 @@ from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.party_roles import match_and_predict
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
+from hekat.run.vertical_network.own_bottom import OwnBottom, check_same_code, find_bottom
 from hekat.run.vertical_network.part_file import NETWORK_PARTS, SavedNetwork
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
 
@@ -34,24 +35,35 @@ def predict_network_jointly(
     data_name: str,
     receivers: Sequence[str] = (),
     *,
+    bottoms: Mapping[str, str] | None = None,
+    bottom_code: Mapping[str, str] | None = None,
     timeout_s: float | None = None,
 ) -> JointPredictions:
     """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
 
-    `receivers` learn the scores, the guest always: it alone where none is named. Raises StateError where parts are
-    missing, and as `predict_with`.
+    `receivers` learn the scores, the guest always: it alone where none is named. `bottoms` names by party the model
+    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training. Raises StateError
+    where parts are missing, InputError for other code, and as `predict_with`.
     """
     saved = NETWORK_PARTS.load_all(run_folder)
     settings = NetworkPredictionSettings.of(next(iter(saved.values())).part, receivers)
-    return predict_with(_NetworkWay(saved, settings), run_folder, site, data_name, timeout_s)
+    found = {party: find_bottom(site, bottoms or {}, party) for party in saved}
+    for party, bottom in found.items():
+        check_same_code(party, bottom, (bottom_code or {}).get(party, ""))
+    return predict_with(_NetworkWay(saved, settings, found), run_folder, site, data_name, timeout_s)
 
 
 class _NetworkWay(PredictionWay[NetworkPart]):
     protocol = PROTOCOL
 
-    def __init__(self, saved: Mapping[str, SavedNetwork], settings: NetworkPredictionSettings) -> None:
+    def __init__(
+        self,
+        saved: Mapping[str, SavedNetwork],
+        settings: NetworkPredictionSettings,
+        bottoms: Mapping[str, OwnBottom],
+    ) -> None:
         super().__init__(saved)
-        self._settings = settings
+        self._settings, self._bottoms = settings, bottoms
 
     @property
     def settings(self) -> NetworkPredictionSettings:
@@ -66,7 +78,7 @@ class _NetworkWay(PredictionWay[NetworkPart]):
     def predict(
         self, channel: RecordedChannel, name: str, table: Table, matching: Matching, count: Callable[[int], None]
     ) -> tuple[FloatArray | None, MatchedTable]:
-        run = NetworkRun(matching.stopwatch, count_predictions=count)
+        run = NetworkRun(matching.stopwatch, make_bottom=self._bottoms[name].make, count_predictions=count)
         part = self.saved[name].part
         predicted = match_and_predict(channel, part, table, self._settings, matching, lambda matched: run)
         return predicted.scores, predicted.matched

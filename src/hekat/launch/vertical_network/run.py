@@ -56,6 +56,7 @@ def run_network_job(
                 start=None if start is None else OwnNetwork(start.run_id, start.parts[name]),
                 observer=given.observer,
                 own_labels=label_flips_of(inputs.site, inputs.job, name),
+                bottom=inputs.bottoms[name],
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, given.folder, part).add(rows),
             )
         )

@@ -22,7 +22,7 @@ _SETTINGS = shape.record(
         "epochs": shape.count,
         "rotation_accepted": shape.text,
     },
-    {"label_privacy": shape.number, "labels_accepted": shape.text},
+    {"label_privacy": shape.number, "labels_accepted": shape.text, "bottoms": shape.list_of(shape.text)},
 )
 _RESULT = shape.record(
     {
@@ -65,6 +65,7 @@ NETWORK_SUMMARY: Final = shape.record(
         "prediction_receivers": shape.list_of(shape.text),
         "started_from": shape.nullable(shape.text),
         "bottoms": shape.map_of(shape.text),
+        "bottom_code": shape.map_of(shape.text),
         "shared_rate": shape.nullable(shape.amount),
         "epochs": shape.list_of(_EPOCH),
         "stopped_early": shape.one_of(True, False),

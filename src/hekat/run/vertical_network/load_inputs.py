@@ -21,6 +21,7 @@ from hekat.run.vertical.load_tables import (
     load_tables,
     open_columns_job,
 )
+from hekat.run.vertical_network.own_bottom import OwnBottom, find_bottom
 from hekat.run.vertical_network.own_labels import check_keeps_flips
 
 
@@ -30,7 +31,7 @@ class NetworkInputs:
 
     `test_tables` is empty where the job has no test data. `party_keys` are the signing keys that the site keeps; others
     are made for the run. `columns` is by party the job's description of columns, with the fills and the categories that
-    the party's own rows give.
+    the party's own rows give. `bottoms` make by party the map of its columns that the job names.
     """
 
     job: NetworkJob
@@ -39,6 +40,7 @@ class NetworkInputs:
     test_tables: dict[str, Table]
     party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
     columns: dict[str, ColumnSpecs] = field(default_factory=dict, repr=False)
+    bottoms: dict[str, OwnBottom] = field(default_factory=dict)
 
 
 def load_network_inputs(
@@ -53,12 +55,13 @@ def load_network_inputs(
     job, site, here = open_columns_job(load_network_job, job_path, site_path, role, is_rehearsal=is_rehearsal)
     if job.settings.guest in here:
         check_keeps_flips(site, job)
+    bottoms = {name: find_bottom(site, job.bottoms, name) for name in here}
     loaded = load_tables(site, job, here, lambda table: _check_table(table, job.settings))
     check_predictions_allowed(site, job, AskingJob(job.name, job.digest, here, is_rehearsal), loaded)
     if role is None:
         find_training_rows(job, loaded.tables, job.settings.training.seed)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
-    return NetworkInputs(job, site, loaded.tables, loaded.test_tables, party_keys, loaded.columns)
+    return NetworkInputs(job, site, loaded.tables, loaded.test_tables, party_keys, loaded.columns, bottoms)
 
 
 def _check_table(table: Table, settings: VerticalNetworkSettings) -> None:

@@ -23,6 +23,7 @@ from hekat.run.vertical.checkpoint_files import PartyCheckpoint
 from hekat.run.vertical.role import ColumnsContext, ColumnsRole
 from hekat.run.vertical.saved_state import SavedState
 from hekat.run.vertical_network.epochs import NetworkCheckpoint
+from hekat.run.vertical_network.own_bottom import OwnBottom
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
 from hekat.summary.vertical.metrics import labels_of
 from hekat.summary.vertical_network.role_result import NetworkResult, TimedEpoch
@@ -42,13 +43,15 @@ class OwnNetwork:
 class NetworkContext(ColumnsContext):
     """What a role of a training of a split network receives.
 
-    `own_labels` is what a guest's site keeps of its labels for label privacy, as `NetworkRun` takes it.
+    `own_labels` is what a guest's site keeps of its labels for label privacy, as `NetworkRun` takes it; `bottom` makes
+    the party's map of its columns.
     """
 
     job: NetworkJob
     resumed: NetworkCheckpoint | None = None
     start: OwnNetwork | None = None
     own_labels: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    bottom: OwnBottom = field(default_factory=OwnBottom)
 
     @property
     def begins_from(self) -> str | None:
@@ -76,6 +79,7 @@ class NetworkRole(ColumnsRole[NetworkPart]):
             epochs=tuple(self._epochs),
             warnings=tuple(self._warnings),
             bottom_kind=None if part is None else part.bottom_kind,
+            bottom_code=self._context.bottom.code,
             widths={} if part is None else dict(part.widths),
         )
 
@@ -106,7 +110,7 @@ class NetworkRole(ColumnsRole[NetworkPart]):
         return metrics_of_outputs(classes, scores, labels_of(test_rows, classes))
 
     def _base_run(self) -> NetworkRun:
-        return NetworkRun(self._stopwatch, warn=self._warnings.append)
+        return NetworkRun(self._stopwatch, make_bottom=self._context.bottom.make, warn=self._warnings.append)
 
     def _prediction_run(self, part: NetworkPart) -> NetworkRun:
         return replace(self._base_run(), count_predictions=partial(self._context.count_predictions, part))

@@ -64,6 +64,7 @@ def summarise_network(
         prediction_receivers=[] if test_rows is None else list(job.prediction.receivers),
         started_from=None if run.narrator is None else run.narrator.started_from,
         bottoms={name: found.bottom_kind for name, found in run.results.items() if found.bottom_kind is not None},
+        bottom_code={name: found.bottom_code for name, found in run.results.items() if found.bottom_code},
         shared_rate=run.shared_rate,
         epochs=epochs,
         stopped_early=stopped_early,
