@@ -68,7 +68,9 @@ def test_shares_of_ragged_matrices_add_up_exactly(pair, engine, bits, rows, inne
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_any_blocks_give_the_same_product(pair, engine, data, seed) -> None:
     shape = Shape(*(data.draw(st.integers(1, 13), name) for name in ("rows", "inner", "columns")))
-    blocks = Blocks(*(data.draw(st.integers(1, size), "block") for size in shape))
+    rows, inner, groups = (data.draw(st.integers(1, size), "block") for size in shape)
+    stride = data.draw(st.sampled_from([1, 2, 4] + [8] * (rows * inner * groups <= 1024)), "stride")
+    blocks = Blocks(rows, inner, stride * groups, stride)
     layout = layout_of(60, *shape, 1 << 59, drop_primes=False)
     laid = MatrixLayout(PRODUCTS, 60, shape, blocks, 1 << 59, 4, layout.noise_bound)
     plain, numbers = draw_matrices(laid, np.random.default_rng(seed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Shape(NamedTuple):
@@ -14,12 +14,17 @@ class Shape(NamedTuple):
     columns: int
 
 
+# The largest number of columns that share powers of X: polynomials in X^8 have 1024 coefficients, the least degree.
+MAX_STRIDE: Final = 8
+
+
 class Blocks(NamedTuple):
-    """Blocks of b rows, n of the inner dimension, k columns; `layout` says how they lie in polynomials."""
+    """Blocks of b rows, n of the inner dimension, k columns; `layout` says how they lie in polynomials in X^stride."""
 
     rows: int
     inner: int
     columns: int
+    stride: int = 1
 
     def row_count(self, shape: Shape) -> int:
         """Blocks along the rows."""
@@ -49,18 +54,30 @@ class Blocks(NamedTuple):
 def choose_blocks(
     degree: int, shape: Shape, *, input_bytes: float, answer_bytes: int, fits: Callable[[Blocks], bool]
 ) -> Blocks | None:
-    """The blocks that `fits` accepts with the fewest bytes, then the fewest products; None where it accepts none."""
-    best: tuple[tuple[float, int, Blocks], Blocks] | None = None
-    for inner in _block_sizes(shape.inner, degree):
-        for rows in _block_sizes(shape.rows, degree // inner):
-            # Blocks of equal size, the last one excepted: no larger than their number needs.
-            most = min(shape.columns, degree // (inner * rows))
-            blocks = Blocks(rows, inner, -(-shape.columns // -(-shape.columns // most)))
-            size = blocks.inputs(shape) * input_bytes + blocks.answers(shape) * answer_bytes
-            rank = (size, blocks.products(shape), blocks)
-            if (best is None or rank < best[0]) and fits(blocks):
-                best = rank, blocks
+    """The blocks that `fits` accepts with the fewest bytes, then the fewest products, then the shortest polynomials.
+
+    None where it accepts none.
+    """
+    best: tuple[tuple[float, int, int, Blocks], Blocks] | None = None
+    for blocks in _possible_blocks(degree, shape):
+        size = blocks.inputs(shape) * input_bytes + blocks.answers(shape) * answer_bytes
+        rank = (size, blocks.products(shape), -blocks.stride, blocks)
+        if (best is None or rank < best[0]) and fits(blocks):
+            best = rank, blocks
     return best and best[1]
+
+
+def _possible_blocks(degree: int, shape: Shape) -> Iterator[Blocks]:
+    """All blocks of equal size, the last one excepted, that are no larger than their number needs."""
+    stride = 1
+    while stride <= min(MAX_STRIDE, shape.columns) and degree % stride == 0:
+        # So many groups of columns, each of as many columns as the stride says.
+        groups = -(-shape.columns // stride)
+        for inner in _block_sizes(shape.inner, degree // stride):
+            for rows in _block_sizes(shape.rows, degree // stride // inner):
+                most = min(groups, degree // stride // (inner * rows))
+                yield Blocks(rows, inner, stride * -(-groups // -(-groups // most)), stride)
+        stride *= 2
 
 
 def _block_sizes(length: int, most: int) -> Iterator[int]:

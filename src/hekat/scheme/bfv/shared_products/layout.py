@@ -1,11 +1,13 @@
 """How two matrices lie in polynomials so that products of these hold the matrices' product, and what noise it has.
 
 A plain matrix P (rows, inner) meets an encrypted one E (inner, columns) in blocks: of P b rows and n of the inner
-dimension, of E n of it and k columns, b n k <= N. Entry (r, i) of a plain block is the coefficient at r n + i of its
-polynomial, entry (i, j) of an encrypted block at (n - 1 - i) + j b n. The coefficient at j b n + r n + n - 1 of the two
-polynomials' product is then the entry (r, j) of the blocks' product: a term with i' in place of i lies |i - i'| < n
-beside it, so terms of other rows and columns never fall there, and what wraps around at N, negated, falls below n - 1.
-Blocks of the inner dimension add up in one answer.
+dimension, of E n of it and k columns, b n k <= N. With a stride s that divides k, Y = X^s and column j = g s + c, entry
+(r, i) of a plain block is the coefficient of Y^(r n + i) in its polynomial, entry (i, j) of an encrypted block the
+coefficient of X^c Y^(n - 1 - i + g b n). The coefficient of X^c Y^(g b n + r n + n - 1) in the two polynomials' product
+is then the entry (r, j) of the blocks' product: a term with i' in place of i lies |i - i'| < n powers of Y beside it,
+so terms of other rows and columns never fall there, and what wraps around at Y^(N / s), negated, falls below n - 1.
+Blocks of the inner dimension add up in one answer. Plain polynomials have N / s coefficients, and as many slots that
+differ.
 
 Numbers are integers mod t = 2^bits, an x is encrypted as the nearest integer to q x / t, and Delta = q / t.
 """

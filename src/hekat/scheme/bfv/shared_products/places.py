@@ -34,10 +34,10 @@ def add_encrypted(elements: RingArray, primes: tuple[int, ...], residues: RingAr
     inner_count, column_count = blocks.inner_count(shape), blocks.column_count(shape)
     matrix = residues.reshape(len(primes), shape.inner, shape.columns)
     cut = _pad(matrix, inner_count * blocks.inner, column_count * blocks.columns)
-    cut = cut.reshape(len(primes), inner_count, blocks.inner, column_count, blocks.columns)
-    places = _grid(elements, layout)[..., 0, ::-1]
-    places += cut.transpose(1, 3, 0, 4, 2)
-    limits = np.array(primes, np.uint64)[:, np.newaxis, np.newaxis]
+    cut = cut.reshape(len(primes), inner_count, blocks.inner, column_count, -1, blocks.stride)
+    places = _grid(elements, layout)[..., 0, ::-1, :]
+    places += cut.transpose(1, 3, 0, 4, 2, 5)
+    limits = np.array(primes, np.uint64)[:, np.newaxis, np.newaxis, np.newaxis]
     np.minimum(places, places - limits, out=places)
 
 
@@ -46,17 +46,17 @@ def take_products(elements: RingArray, layout: MatrixLayout) -> RingArray:
     shape, blocks = layout.shape, layout.blocks
     row_count, column_count = blocks.row_count(shape), blocks.column_count(shape)
     primes = elements.shape[1]
-    grid = _grid(elements.reshape(row_count, column_count, primes, -1), layout)[..., -1]
-    matrix = grid.transpose(2, 0, 4, 1, 3).reshape(primes, row_count * blocks.rows, column_count * blocks.columns)
+    grid = _grid(elements.reshape(row_count, column_count, primes, -1), layout)[..., -1, :]
+    matrix = grid.transpose(2, 0, 4, 1, 3, 5).reshape(primes, row_count * blocks.rows, column_count * blocks.columns)
     return matrix[:, : shape.rows, : shape.columns].reshape(primes, -1)
 
 
 def _grid(elements: RingArray, layout: MatrixLayout) -> RingArray:
-    """A view of polynomials (..., N) as columns, rows and inner places of their block: (..., k, b, n)."""
+    """A view of polynomials (..., N) as (..., k / s, b, n, s): groups of columns, rows, inner places, columns."""
     blocks = layout.blocks
     used = elements[..., : blocks.columns * blocks.rows * blocks.inner]
     # NumPy returns a view where it can, and an axis of one stride can always be cut.
-    return used.reshape(*elements.shape[:-1], blocks.columns, blocks.rows, blocks.inner)
+    return used.reshape(*elements.shape[:-1], -1, blocks.rows, blocks.inner, blocks.stride)
 
 
 def _pad(matrix: npt.NDArray[Scalar], rows: int, columns: int) -> npt.NDArray[Scalar]:

@@ -13,11 +13,15 @@ from hekat.errors import BoundError, InputError
 from hekat.scheme.bfv.elements import Elements
 from hekat.scheme.bfv.shared_products.layout import MatrixLayout
 from hekat.scheme.bfv.shared_products.places import cut_plain
+from hekat.scheme.bfv.shared_products.short_polynomials import transform_short
 
 
 @dataclass(frozen=True)
 class PlainMatrix:
-    """A secret matrix as transformed polynomials (row blocks, inner blocks, primes, N): 256 KiB for each block."""
+    """A secret matrix as transformed polynomials in X^stride, (row blocks, inner blocks, primes, N / stride).
+
+    Each slot stands for as many neighbours as the stride says: `short_polynomials`.
+    """
 
     layout: MatrixLayout
     elements: Elements = field(repr=False)
@@ -45,7 +49,10 @@ def prepare_matrix(values: npt.NDArray[np.int64], layout: MatrixLayout, engine: 
         )
     engine = engine or get_engine()
     polynomials = cut_plain(values, layout)
-    return PlainMatrix(layout, tuple(engine.ring_ntt_integers(part, polynomials) for part in layout.parameters.parts))
+    return PlainMatrix(
+        layout,
+        tuple(transform_short(part, polynomials, layout.blocks.stride, engine) for part in layout.parameters.parts),
+    )
 
 
 def centre(numbers: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.int64]:
