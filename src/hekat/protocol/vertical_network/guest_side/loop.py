@@ -70,6 +70,9 @@ class GuestLoop:
     def backward(self, slopes: FloatArray) -> None:
         """Move the weights of hosts against the slope of each row's loss by the outputs of the last `forward`.
 
+        With label privacy the caller makes slopes from replaced labels alone (`label_privacy.LabelFlips`), since a loop
+        cannot tell from slopes which labels they know.
+
         Raises InputError for NaN or infinity, BoundError where too many lie beyond 8.
         """
         self._layer.backward(self._step, self._rounding.round(slopes))
