@@ -131,22 +131,22 @@ def _check_label_privacy(settings: VerticalNetworkSettings) -> None:
 
 def _check_waivers(settings: VerticalNetworkSettings) -> None:
     for key, words, known in (
-        ("leaks.rotation_accepted", settings.rotation_accepted, ROTATION_ACCEPTED),
-        ("leaks.labels_accepted", settings.labels_accepted, LABELS_ACCEPTED),
+        ("column_leak.accepted", settings.rotation_accepted, ROTATION_ACCEPTED),
+        ("label_leak.accepted", settings.labels_accepted, LABELS_ACCEPTED),
     ):
         if words not in (None, known):
             refuse_setting(key, f"the words {known!r}, or no such line", "other words")
     if settings.rotation_accepted is None:
         raise JobError(
             "a split network tells the guest each host's features, but for a rotation",
-            expected=f"leaks.rotation_accepted = {ROTATION_ACCEPTED!r} in the job, and at each host's site",
+            expected=f"column_leak.accepted = {ROTATION_ACCEPTED!r} in the job, and at each host's site",
             got="no such line",
             cure="write the line where hosts agree, or train protocol = 'vertical_linear', which opens no outputs",
         )
     if settings.host_bottom == "trained" and settings.label_privacy is None and settings.labels_accepted is None:
         raise JobError(
             "a host whose bottom trains reads the labels off its gradients",
-            expected=f"label_privacy.epsilon, or leaks.labels_accepted = {LABELS_ACCEPTED!r}",
+            expected=f"label_privacy.epsilon, or label_leak.accepted = {LABELS_ACCEPTED!r}",
             got="neither",
             cure="set label_privacy.epsilon, or protection.host_bottom = 'frozen', which opens nothing to hosts",
         )
