@@ -150,6 +150,14 @@ def test_paillier_ciphertexts_that_cannot_be_end_the_run_by_name(sender: str, to
         play(settings, make_tables(SEED), tamper=tamper)
 
 
+def test_two_hosts_may_not_send_one_seed() -> None:
+    def tamper(by: str, whom: str, name: str, message: Any) -> Any:
+        return replace(message, seed=b"s" * 32) if (whom, name) == (HOSTS[2], "setup/seed") else message
+
+    with ends(ProtocolError, "'north' and 'south' sent one seed of a mask"):
+        play(make_settings(3), make_tables(SEED, 3), tamper=tamper)
+
+
 def test_all_hosts_may_not_tell_the_owner_the_same_nonsense() -> None:
     def tamper(by: str, whom: str, name: str, message: Any) -> Any:
         return replace(message, means=message.means[1:]) if name == "setup/facts" else message

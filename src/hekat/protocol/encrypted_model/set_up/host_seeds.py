@@ -49,7 +49,7 @@ def agree_on_seeds(channel: RecordedChannel, hosts: Sequence[str]) -> HostSeeds:
     """Exchange seeds with every other host, over channels that their pair alone can read.
 
     So whoever adds updates sees, even together with some hosts, no more than the sum over the other hosts. Raises
-    ProtocolError for a seed of another length.
+    ProtocolError for a seed of another length, and where two hosts send the same one.
     """
     place = hosts.index(channel.party)
     before, after = hosts[:place], hosts[place + 1 :]
@@ -60,6 +60,14 @@ def agree_on_seeds(channel: RecordedChannel, hosts: Sequence[str]) -> HostSeeds:
         if not before:
             channel.send(peer, COMMON_SEED_STEP, CommonSeedMessage(common))
     negative = tuple(_checked(peer, channel.receive(peer, SEED_STEP, SeedMessage).seed) for peer in before)
+    for place, seed in enumerate(negative):
+        if seed in negative[:place]:
+            raise ProtocolError(
+                f"{before[negative.index(seed)]!r} and {before[place]!r} sent one seed of a mask",
+                expected="a seed of its own from each host",
+                got="the same from both",
+                cure="find out which of them departs from the protocol",
+            )
     if before:
         common = _checked(before[0], channel.receive(before[0], COMMON_SEED_STEP, CommonSeedMessage).seed)
     return HostSeeds(positive, negative, common, is_first=not before)
