@@ -1,4 +1,4 @@
-"""Reports of vertical regressions and of set intersections: whole pages, tables and findings from real summaries."""
+"""Reports of vertical regressions, encrypted models and set intersections: whole pages, tables and findings from real summaries."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent
 SAMPLES = {
     "arbiter": FOLDER / "vertical_linear" / "sample_arbiter_summary.json",
     "shared_weights": FOLDER / "vertical_linear" / "sample_shared_summary.json",
+    "encrypted_model": FOLDER / "encrypted_model" / "sample_encrypted_model_summary.json",
     "psi": FOLDER / "psi" / "sample_psi_summary.json",
 }
 HOSTILE = '<script>alert("x")</script>&$a_1$'
