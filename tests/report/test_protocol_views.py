@@ -1,4 +1,4 @@
-"""Reports of vertical regressions, encrypted models and set intersections: whole pages, tables and findings from real summaries."""
+"""Reports of vertical regressions, encrypted models and set intersections: pages, tables and findings of summaries."""
 
 from __future__ import annotations
 

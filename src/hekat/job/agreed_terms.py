@@ -155,7 +155,7 @@ def _of_encrypted_model(job: EncryptedModelJob) -> Iterator[Term]:
     yield "hosts, who have rows", ", ".join(settings.hosts)
     yield "owner", f"{settings.owner}: alone GETS THE MODEL"
     yield "arbiter", f"{settings.arbiter}: holds the key, and must not work with the aggregator or a host"
-    yield "aggregator", f"{settings.aggregator}: adds ciphertexts, has no key"
+    yield "aggregator", f"{settings.aggregator}: adds ciphertexts, has no key, and must not work with the owner"
     yield "protection", _protection_with_key(settings.protection, settings.key_bits)
     yield "trains", f"{settings.task}, {count_of(training.rounds, 'round')}, on weights that no host can read"
     every = training.report_every

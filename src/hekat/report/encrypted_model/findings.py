@@ -82,7 +82,8 @@ def protected_sentence(summary: Mapping[str, Any]) -> str:
         return "NOTHING: model and steps were sent in the clear."
     return (
         f"The model, from the hosts that train it, and each host's rows, from all others, as long as "
-        f"{settings['arbiter']}, who has the key, works neither with {settings['aggregator']} nor with a host."
+        f"{settings['arbiter']}, who has the key, works neither with {settings['aggregator']} nor with a host, and "
+        f"{settings['aggregator']} not with {settings['owner']}."
     )
 
 
@@ -155,6 +156,7 @@ def _said(summary: Mapping[str, Any]) -> list[str]:
     starts = (
         "hosts train on weights",
         f"{settings['arbiter']} and ",
+        f"{settings['aggregator']} and {settings['owner']} must not work",
         f"{settings['owner']} has the final model",
         *([f"hosts and {settings['owner']} learned the mean"] if len(settings["hosts"]) > 2 else []),
         "metrics are of the ",

@@ -50,8 +50,10 @@ def learns_table(summary: Mapping[str, Any]) -> Table:
     """Who learns what by the protocol, and who must not work with whom."""
     settings = summary["settings"]
     hosts, arbiter, aggregator = join_names(settings["hosts"]), settings["arbiter"], settings["aggregator"]
+    owner = settings["owner"]
     rows: list[tuple[str, str, str]]
-    if settings["protection"] == "none":
+    is_plain = settings["protection"] == "none"
+    if is_plain:
         rows = [
             (hosts, "THE MODEL of every round, in the clear", "nothing is protected"),
             (aggregator, "EVERY HOST'S PART of each round, in the clear", "nothing is protected"),
@@ -60,10 +62,10 @@ def learns_table(summary: Mapping[str, Any]) -> Table:
     else:
         rows = [
             (hosts, "ciphertexts of the model, which they cannot open", f"{arbiter}, who has the key"),
-            (aggregator, "ciphertexts, and one share of the model, uniform by itself", f"{arbiter}"),
+            (aggregator, "ciphertexts, and one share of the model, uniform by itself", f"{arbiter}, and {owner}"),
             (arbiter, "numbers under uniform masks, and the other share", f"{aggregator}, and any host"),
         ]
-    rows.append((settings["owner"], models_in_words(summary), "nobody: it has the model"))
+    rows.append((owner, models_in_words(summary), "nothing is protected" if is_plain else aggregator))
     return Table("Who learns what", ("role", "learns", "must not work with"), tuple(rows), text_columns=3)
 
 

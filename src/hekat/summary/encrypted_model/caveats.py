@@ -39,6 +39,10 @@ def _who_learns_what(job: EncryptedModelJob) -> Iterator[str]:
         "but one what that one computed of it"
     )
     yield f"{arbiter} and a host together could open the model of every round"
+    yield (
+        f"{aggregator} and {owner} must not work together: with numbers of their choice in place of the model they "
+        "would read what all hosts make of these together"
+    )
     yield f"{owner} has the final model, which tells of the rows what models tell"
     if settings.training.standardise:
         others = "; of two hosts each has the other's by subtraction" if len(settings.hosts) == 2 else ""
