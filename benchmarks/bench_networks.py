@@ -8,8 +8,9 @@
     accuracy          AUC on UCI credit default of both, means over seeds; needs --data, the folder with credit/
 
 Results are checked first. Figures are medians over turns, ratios are taken within a turn; roles compute one after the
-other, each on all cores. Bytes are sealed ones. Each file of benchmarks/results is written once all of it is measured:
-networks.json of the first parts, networks-accuracy.json. A run that is stopped leaves the others as they were.
+other, each on all cores. Bytes are sealed ones. The five parties of VGG16 and their messages take 12 GB of memory. Each
+file of benchmarks/results is written once all of it is measured: networks.json of the first three parts,
+networks-accuracy.json. A run that is stopped leaves the others as they were.
 """
 
 from __future__ import annotations
