@@ -1,4 +1,4 @@
-"""The native engine's operations on one core beside gmpy2, then its paths, two threads beside one, and sums by bin.
+"""The native engine's operations on one core beside gmpy2, then its paths, two threads beside one, and elements.
 
 Every result is compared with gmpy2's before anything is timed. All are timed in turns, in processor time; figures are
 medians, `times_gmpy2` is gmpy2's time over ours in the same turn. `of_limit` is the time that the multiply-adds of the
@@ -21,6 +21,7 @@ from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 from lattice.bin_sums import measure_bin_sums
+from lattice.shared_products import measure_shared_products
 from lattice.window_sums import measure_window_sums
 from measuring.comparison import REPEATS, Call, beside_peers
 from measuring.hardware_limit import Ring, Work, any_modulus, squared_modulus
@@ -332,8 +333,12 @@ def main() -> None:
     print_rows(bins)
     windows = [row for path in paths for row in measure_window_sums(CpuEngine(1, path=path), repeats)]
     print_rows(windows)
+    print("\nwhat products left in shares are made of, processor time")
+    shared = [row for path in paths for row in measure_shared_products(CpuEngine(1, path=path), repeats)]
+    print_rows(shared)
     if not options.quick:
-        extra = {"engine": fastest.describe(), "two_threads": speedups, "bin_sums": bins, "window_sums": windows}
+        sums = {"bin_sums": bins, "window_sums": windows, "shared_products": shared}
+        extra = {"engine": fastest.describe(), "two_threads": speedups, **sums}
         print(f"\nwritten: {write_results('engine-cpu', rows, **extra)}")
 
 
