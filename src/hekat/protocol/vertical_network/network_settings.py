@@ -78,9 +78,9 @@ class NetworkTraining:
 
     epochs: int = 10
     batch_rows: int = 1024
-    learning_rate: float = 0.005
+    learning_rate: float = 0.01
     shared_optimiser: str = "momentum"
-    shared_rate: float = 0.1
+    shared_rate: float = 0.2
     momentum: float = 0.9
     l2: float = 0.0
     standardise: bool = True

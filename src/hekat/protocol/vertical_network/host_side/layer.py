@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
 
 import numpy as np
 
@@ -39,9 +38,6 @@ from hekat.protocol.vertical_network.steps import (
 )
 from hekat.protocol.vertical_network.timing_labels import PLAIN
 
-KEPT_BATCHES: Final = 32
-"""Batches whose features a host keeps ready for products, where they never change: some 30 MB each at 32 features."""
-
 
 class HostLayer:
     """A host's addend of its weights, and the products with its features (rows, m) at 2^-16.
@@ -55,7 +51,6 @@ class HostLayer:
         self._exchange, self._guest, self.addend, self._masks = exchange, guest, addend, masks
         self._kept_uses = kept_uses
         self._sent: set[int] = set()
-        self._prepared: dict[int, Any] = {}
 
     def forward(self, step: str, number: int, features: IntArray) -> None:
         """Give the guest this host's part of the outputs of batch `number`."""
@@ -74,19 +69,15 @@ class HostLayer:
             share = exchange.send_answer(guest, f"{step}/{ANSWER}", held, exchange.prepare(features, product), product)
         self._give(step, features, share)
 
-    def backward(self, step: str, number: int, features: IntArray) -> FloatArray | None:
-        """Move the weights by the guest's slopes of batch `number`, which the last `forward` was of.
+    def backward(self, step: str, features: IntArray) -> FloatArray | None:
+        """Move the weights by the guest's slopes of the batch of the last `forward`.
 
         Returns the slopes of the features, (rows, m), where these train; else None. They are of the sum over rows.
         """
         exchange, guest, (rows, width) = self._exchange, self._guest, features.shape
         product = gradient(rows, width, exchange.units, exchange.most_width)
         held = exchange.take_factors(guest, f"{step}/{SLOPES}", product)
-        plain = self._prepared.get(number)
-        if plain is None:
-            plain = exchange.prepare(np.ascontiguousarray(features.T), product)
-            if not exchange.opens_slopes and len(self._prepared) < KEPT_BATCHES:
-                self._prepared[number] = plain
+        plain = exchange.prepare(np.ascontiguousarray(features.T), product)
         moved = exchange.send_answer(guest, f"{step}/{GRADIENT}", held, plain, product)
         slopes = self._take_slopes(step, rows, width) if exchange.opens_slopes else None
         with exchange.measure(PLAIN):

@@ -61,7 +61,7 @@ class HostLoop:
         cure = "standardise the columns, or let the bottom give smaller numbers"
         self._rounding = Rounding(f"features of {channel.party}", FEATURE_BITS, cure, run.warn)
         self._kept: dict[int, IntArray] = {}
-        self._step, self._number, self._features = "", 0, np.zeros((0, width), np.int64)
+        self._step, self._features = "", np.zeros((0, width), np.int64)
         self._cut_share = 0.0
 
     def forward(self, epoch: int, number: int, features: FloatArray | None) -> None:
@@ -70,7 +70,7 @@ class HostLoop:
         `features` (rows, m) may be None where they are kept and were given before. Raises InputError for NaN or
         infinity, BoundError where too many lie beyond 8.
         """
-        self._step, self._number = batch_step(epoch, number), number
+        self._step = batch_step(epoch, number)
         if features is None:
             self._features = self._kept[number]
         else:
@@ -84,7 +84,7 @@ class HostLoop:
 
         Returns the slope of each row's loss by its features (rows, m) where the bottom trains; else None.
         """
-        return self._layer.backward(self._step, self._number, self._features)
+        return self._layer.backward(self._step, self._features)
 
     def has_features(self, number: int) -> bool:
         """Whether the features of a batch are kept."""
