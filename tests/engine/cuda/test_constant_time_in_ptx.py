@@ -146,3 +146,21 @@ def test_masks_show_nothing_of_values_and_secrets(degree):
         engine.ring_intt(form.ring, engine.ring_ntt(form.ring, secret))
         found.append(device.launches)
     assert found[0] == found[1]
+
+
+@pytest.mark.long
+def test_products_left_in_shares_show_nothing_of_their_factors():
+    """Matrix products of elements, slots of integers, fresh zeros and dropped primes."""
+    ring, prime = next(each.form.ring for each in SETS.values() if each.form.ring.degree == 2048), 40961
+    found = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        device = TracingDevice()
+        engine: Any = CudaEngine(device)
+        a = np.stack([rng.integers(0, p, (2, 2, 2048), np.uint64) for p in ring.primes], -2)
+        engine.ring_dot(ring, a, a)
+        engine.ring_ntt_integers(ring, rng.integers(-(2**63), 2**63, (1, 100)))
+        engine.ring_refresh(ring, a[:1], rng.integers(-21, 22, (1, 3, 2048)).astype(np.int8), a[0])
+        engine.ring_drop_prime(ring, a[0], rng.integers(0, prime, (2, 2048), np.uint64), prime)
+        found.append(device.launches)
+    assert found[0] == found[1]
