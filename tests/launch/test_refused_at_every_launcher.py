@@ -148,4 +148,4 @@ def test_whatever_plays_by_a_site_file_holds_the_job_against_its_policy() -> Non
         if "load_site" in called and path.name != DOCTOR:
             assert "enforce_policy" in called, path
             asking.add(path.relative_to(SOURCE).as_posix())
-    assert len(asking) == 6, asking
+    assert len(asking) == 7, asking
