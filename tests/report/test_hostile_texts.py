@@ -22,6 +22,7 @@ SAMPLES = {
     "shared weights": HERE / "vertical_linear" / "sample_shared_summary.json",
     "arbiter": HERE / "vertical_linear" / "sample_arbiter_summary.json",
     "encrypted model": HERE / "encrypted_model" / "sample_encrypted_model_summary.json",
+    "split network": HERE / "vertical_network" / "sample_network_summary.json",
     "intersection": HERE / "psi" / "sample_psi_summary.json",
 }
 NAME = object()
