@@ -3,8 +3,10 @@ defaults."""
 
 from __future__ import annotations
 
+import json
 import re
 
+import numpy as np
 import pytest
 from tests.cli.init.test_init import _SETTING, read_and_note, settings_in, uncomment
 
@@ -79,3 +81,24 @@ def test_every_setting_that_is_read_is_written_with_its_default(tmp_path, monkey
     known = {key: asked[key] for key in plain.keys() - commented.keys() if asked.get(key) is not None}
     assert len(known) > 20
     assert {key: plain[key] for key in known} == known
+
+
+def test_tables_with_gaps_and_texts_become_a_job_that_runs_and_predicts(tmp_path, monkeypatch, capsys) -> None:
+    rng = np.random.default_rng(3)
+    ages, towns = rng.integers(20, 80, 120), rng.choice(["Bonn", "Ulm", "Jena"], 120)
+    outcome = np.where((ages > 50) ^ (towns == "Ulm"), "yes", "no")
+    bank = [f"p{n},{'' if n % 9 == 0 else ages[n]},{outcome[n]}" for n in range(120)]
+    (tmp_path / "bank.csv").write_text("\n".join(["id,age,outcome", *bank]) + "\n")
+    insurer = [f"p{n},{towns[n]},{n % 7}" for n in range(120)]
+    (tmp_path / "insurer.csv").write_text("\n".join(["id,town,claims", *insurer]) + "\n")
+    monkeypatch.chdir(tmp_path)
+    tables = ["--from", "bank.csv", "insurer.csv", "--label", "outcome", "--id", "id"]
+    assert main(["init", "made", *_MADE, *tables]) == 0
+    path = tmp_path / "made" / "job.toml"
+    path.write_text(path.read_text().replace("#epochs = 10", "epochs = 1"))
+    capsys.readouterr()
+    assert main(["run", "made/job.toml", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert (run["protocol"], run["test_rows"]) == ("vertical_network", 24)
+    assert main(["predict", run["folder"], "--site", "made/site.toml", "--source", "rows", "--out", "p.csv"]) == 0
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 121
