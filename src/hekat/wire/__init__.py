@@ -5,6 +5,7 @@ from hekat.wire import bin_sums as bin_sums
 from hekat.wire import ckks as ckks
 from hekat.wire import lattice as lattice
 from hekat.wire import shared_products as shared_products
+from hekat.wire import slot_products as slot_products
 from hekat.wire.disclosure import Disclosure, ciphertext, disclosed, public, sealed
 from hekat.wire.kinds import from_bytes, to_bytes
 from hekat.wire.message import disclosure_of, kind_name, message

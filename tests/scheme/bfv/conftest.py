@@ -5,6 +5,7 @@ from __future__ import annotations
 import gmpy2
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from hekat.engine.interface import Engine
 from hekat.engine.select import READY, available_engines, get_engine
@@ -12,6 +13,7 @@ from hekat.scheme.bfv import PRODUCTS, Ciphertexts, KeyPair, generate_keys
 from hekat.scheme.bfv.elements import Elements, integers_of_residues, transform_back
 
 N, Q = PRODUCTS.degree, PRODUCTS.modulus
+BYTE_BINS = 256
 
 
 @pytest.fixture(scope="session")
@@ -49,3 +51,27 @@ def phase_of(pair: KeyPair, ciphertexts: Ciphertexts, index: int, engine: Engine
     c0 = coefficients_of(tuple(x[index] for x in ciphertexts.c0), engine)
     c1 = coefficients_of(tuple(x[index] for x in ciphertexts.c1), engine)
     return [centred(x + y) for x, y in zip(c0, multiply(c1, secret), strict=True)]
+
+
+def near_zero(residues: np.ndarray) -> np.ndarray:
+    """Residues (answers, primes, N) about 0."""
+    primes = np.array(PRODUCTS.primes, np.int64)[:, np.newaxis]
+    signed = residues.astype(np.int64)
+    return np.where(signed > primes // 2, signed - primes, signed)
+
+
+def leave_out_zeros(monkeypatch, engine) -> None:
+    """From now on v and e2 are 0: `ring_refresh` takes them as polynomials of small numbers, with e1 between them."""
+    refresh = type(engine).ring_refresh
+
+    def add_only_e1(engine, ring, elements, small, pair):
+        return refresh(engine, ring, elements, small * np.array([[0], [1], [0]], np.int8), pair)
+
+    monkeypatch.setattr(type(engine), "ring_refresh", add_only_e1)
+
+
+def chi_square_odds(numbers: np.ndarray) -> float:
+    """The odds of bytes as uneven as these, if they were uniform."""
+    counts = np.bincount(numbers.ravel().astype(np.int64), minlength=BYTE_BINS)
+    mean = numbers.size / BYTE_BINS
+    return float(chi2.sf(((counts - mean) ** 2 / mean).sum(), BYTE_BINS - 1))

@@ -8,8 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
-from tests.scheme.bfv.conftest import Q, centred
+from tests.scheme.bfv.conftest import BYTE_BINS, Q, centred, chi_square_odds, leave_out_zeros, near_zero
 from tests.scheme.bfv.shared_products.conftest import draw_matrices, exact_product, share_product
 
 from hekat.errors import InputError, KeyRefusedError
@@ -51,7 +50,6 @@ OPENED = lay_out_matrices(bits=60, rows=64, inner=16, columns=64, plain_bound=1 
 DIVIDED = MatrixLayout(
     PRODUCTS, 60, Shape(256, 8, 64), Blocks(16, 8, 64), 1 << 19, kept_primes=4, noise_bound=OPENED.noise_bound
 )
-BINS = 256
 
 
 def quotients(answer: Answer, encrypted: EncryptedMatrix, engine) -> np.ndarray:
@@ -62,23 +60,6 @@ def quotients(answer: Answer, encrypted: EncryptedMatrix, engine) -> np.ndarray:
         slots = engine.ring_mul(part, engine.ring_ntt(part, c1), np.array(inverse, np.uint64))
         found.append(engine.ring_intt(part, slots))
     return np.concatenate(found, axis=1)
-
-
-def near_zero(residues: np.ndarray) -> np.ndarray:
-    """Residues (answers, primes, N) about 0."""
-    primes = np.array(PRODUCTS.primes, np.int64)[:, np.newaxis]
-    signed = residues.astype(np.int64)
-    return np.where(signed > primes // 2, signed - primes, signed)
-
-
-def leave_out_zeros(monkeypatch, engine) -> None:
-    """From now on v and e2 are 0: `ring_refresh` takes them as polynomials of small numbers, with e1 between them."""
-    refresh = type(engine).ring_refresh
-
-    def add_only_e1(engine, ring, elements, small, pair):
-        return refresh(engine, ring, elements, small * np.array([[0], [1], [0]], np.int8), pair)
-
-    monkeypatch.setattr(type(engine), "ring_refresh", add_only_e1)
 
 
 def test_second_halves_divided_read_the_plain_matrix_only_without_a_fresh_zero(pair, engine, monkeypatch) -> None:
@@ -116,20 +97,13 @@ def hostile(kind: str, pair, rng: np.random.Generator, engine) -> EncryptedMatri
     return EncryptedMatrix(pair.public, OPENED, encrypted.seed, c0)
 
 
-def chi_square_odds(numbers: np.ndarray) -> float:
-    """The odds of bytes as uneven as these, if they were uniform."""
-    counts = np.bincount(numbers.ravel().astype(np.int64), minlength=BINS)
-    mean = numbers.size / BINS
-    return float(chi2.sf(((counts - mean) ** 2 / mean).sum(), BINS - 1))
-
-
 def opened_bytes(pair, encrypted: EncryptedMatrix, plain: np.ndarray, draws: int, engine) -> list[np.ndarray]:
     """The highest and the lowest byte of what the holder opens, `draws` times 4096 numbers of one product."""
     prepared = prepare_matrix(plain, OPENED, engine)
     shares = np.array(
         [open_share(pair.private, multiply_masked(prepared, encrypted, engine)[0], engine) for _ in range(draws)]
     )
-    return [shares >> np.uint64(52), shares & np.uint64(BINS - 1)]
+    return [shares >> np.uint64(52), shares & np.uint64(BYTE_BINS - 1)]
 
 
 @pytest.mark.parametrize("draws", [pytest.param(4, id="2^14"), pytest.param(256, id="2^20", marks=pytest.mark.long)])
@@ -148,7 +122,7 @@ def test_masks_are_uniform_mod_every_prime(engine, monkeypatch) -> None:
     """So they are uniform mod q, whose numbers are all combinations of residues, once each."""
     monkeypatch.setattr(os, "urandom", np.random.default_rng(39).bytes)
     residues = np.concatenate(draw_uniform(PRODUCTS, 1 << 15, engine))
-    odds = [chi_square_odds(x) for row in residues for x in (row >> np.uint64(40), row & np.uint64(BINS - 1))]
+    odds = [chi_square_odds(x) for row in residues for x in (row >> np.uint64(40), row & np.uint64(BYTE_BINS - 1))]
     print(f"seed 39: odds of such bytes {odds}")
     assert min(odds) > 0.001
     pairs = np.corrcoef(residues.astype(float))[np.triu_indices(len(residues), 1)]

@@ -106,9 +106,11 @@ def add_to_matrix(
     return EncryptedMatrix(encrypted.key, layout, encrypted.seed, add_elements(parameters, encrypted.c0, added, engine))
 
 
-def expand(parameters: BfvParameters, seed: bytes, count: int, engine: RingEngine) -> Elements:
+def expand(
+    parameters: BfvParameters, seed: bytes, count: int, engine: RingEngine, domain: bytes = MATRIX_DOMAIN
+) -> Elements:
     """`count` uniform elements of a public seed, transformed: its maker picks among hashes, not among elements."""
-    key = hashlib.sha256(MATRIX_DOMAIN + parameters.identity + seed).digest()
+    key = hashlib.sha256(domain + parameters.identity + seed).digest()
     # No two parts share a stream.
     return tuple(engine.expand_uniform(part, key, i * count, count) for i, part in enumerate(parameters.parts))
 
