@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hekat.job.job_head import JOB_FORMAT
 from hekat.job.site_file import SITE_FORMAT
+from hekat.run.encrypted_model.kept_part import KEPT_FORMAT
 from hekat.run.horizontal.trained_model import MODEL_FORMAT
 from hekat.run.horizontal_trees.state_file import TREES_CHECKPOINT_FORMAT
 from hekat.run.horizontal_trees.trained_trees import TREE_MODEL_FORMAT
@@ -22,6 +23,7 @@ FORMATS = (
     PART_FORMAT,
     TREES_FORMAT,
     NETWORK_FORMAT,
+    KEPT_FORMAT,
     TREES_CHECKPOINT_FORMAT,
     TREE_MODEL_FORMAT,
     RESULT_FORMAT,

@@ -17,6 +17,8 @@ from hekat.model import FloatArray, Labels
 
 PARTS_FOLDER = "parts"
 """Where the folder of a vertical run has each party's part of the model."""
+KEPT_FOLDER = "kept"
+"""Where the folder of a training on an encrypted model has what each role keeps of it."""
 _MOST_NAMES_SHOWN = 8
 
 
@@ -62,6 +64,11 @@ class Predictions:
 def holds_parts(model: Path) -> bool:
     """Whether `model` is the folder of a vertical run, with parts of its model."""
     return (model / PARTS_FOLDER).is_dir()
+
+
+def keeps_encrypted_parts(model: Path) -> bool:
+    """Whether `model` is the folder of a training on an encrypted model, with what roles keep of it."""
+    return (model / KEPT_FOLDER).is_dir()
 
 
 def source_columns_of(columns: Iterable[str], specs: ColumnSpecs) -> tuple[str, ...]:

@@ -357,6 +357,8 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
         "test_where_the_site_names_a_folder_of_state_a_copy_of_the_run_has_no_new_count",
         "launch/vertical_linear/test_vertical_prediction_count.py::"
         "test_a_run_whose_test_rows_would_pass_the_limit_is_refused_before_it_begins",
+        "launch/encrypted_model/test_encrypted_model_scores.py::"
+        "test_rows_are_counted_over_all_predictions_whoever_asks",
     ),
     "max_score_bits": (
         "launch/vertical_linear/test_vertical_score_bits.py::"

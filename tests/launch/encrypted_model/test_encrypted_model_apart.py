@@ -13,6 +13,7 @@ from tests.launch.roles_apart import RolesApart
 from hekat.cli.main import main
 from hekat.report import brief_of, load_summary, terminal_findings, terminal_tables
 from hekat.report.views import render_page
+from hekat.run.encrypted_model.kept_parts import load_kept_parts
 from hekat.run.horizontal.trained_model import load_trained_model
 
 # The process ends as by a power cut.
@@ -64,6 +65,7 @@ def test_processes_leave_what_one_process_leaves(clinics, encrypted, tmp_path, c
     ]
     assert [one["round"] for one in rounds] == [1, 2, 3, 4]
     assert load_trained_model(folder).classes == ("no", "yes")
+    assert set(load_kept_parts(folder, (*HOSTS, "hub", "judge"))) == {*ROLES} - {"lab"}
     assert main(["audit", str(folder)]) == 0
 
 
@@ -86,6 +88,8 @@ def test_roles_at_their_own_sites_go_on_after_a_stop_and_the_owner_alone_has_a_m
         apart.options[role] = ["--resume", str(before)]
     assert {role: one.code for role, one in apart.play(fork).items()} == dict.fromkeys(apart.roles, 0)
     assert [role for role in apart.roles if (apart.run_of(role) / "model.npz").exists()] == ["lab"]
+    kept = {role: [path.name for path in apart.run_of(role).glob("kept/*")] for role in apart.roles}
+    assert kept == {role: [] if role == "lab" else [f"{role}.npz"] for role in apart.roles}
     found, straight = load_trained_model(apart.run_of("lab")), load_trained_model(finished.result.folder)
     assert np.array_equal(found.parameters["weight"], straight.parameters["weight"])
     for role in apart.roles:

@@ -141,7 +141,7 @@ def test_a_limit_that_is_none_is_refused(firms) -> None:
     firms.write_site(policy(-1, firms))
     with pytest.raises(JobError, match="max_predictions is no number of rows"):
         load_site(firms.folder / "site.toml")
-    assert SitePolicy().max_predictions == 100_000
+    assert SitePolicy().rows_to_predict() == 100_000
 
 
 def test_a_run_of_a_release_that_did_not_count_begins_at_0(trained) -> None:

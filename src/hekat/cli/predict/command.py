@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hekat.cli.names_option import names_option
 from hekat.cli.predict.separators import SEPARATORS
-from hekat.run.predictions import holds_parts
+from hekat.run.predictions import holds_parts, keeps_encrypted_parts
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,9 +16,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="apply a trained model to new rows",
         description="Read rows, encode and standardise them as in training, and predict. Columns are found by name. "
         "Predictions are written with --out alone, into a new file of mode 600; with labels the metrics are shown. "
-        "With the folder of a vertical run all parties of the site file predict together for what each calls --source.",
+        "With the folder of a vertical run all parties of the site file predict together for what each calls --source. "
+        "With the folder of a training on an encrypted model, and no model.npz in it or --receivers, the roles score a "
+        "host's rows together, and nobody reads the model.",
         epilog="Examples: hekat predict runs/ID --data new.csv --id patient_id --out predictions.csv; "
-        "hekat predict runs/ID --site site.toml --source new-patients --out scores.csv",
+        "hekat predict runs/ID --site site.toml --source new-patients --out scores.csv; "
+        "hekat predict runs/ID --site site.toml --source new-patients --receivers north --out scores.csv",
     )
     parser.add_argument("model", type=Path, help="a run's folder, or a model.npz")
     rows = parser.add_mutually_exclusive_group(required=True)
@@ -30,7 +33,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--party",
         metavar="NAME",
-        help="the party whose data and code to take from the site file (default: the common ones)",
+        help="the party whose data and code to take from the site file (default: the common ones); of joint "
+        "scores by an encrypted model the host whose rows these are (default: the receiver)",
     )
     parser.add_argument("--id", metavar="COLUMN", help="with --data: the column that names the rows in the output")
     parser.add_argument(
@@ -69,7 +73,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--receivers",
         type=names_option,
         metavar="A,B",
-        help="of a vertical model: who learns scores (default: as its job says); each of several gets FILE-NAME.csv",
+        help="of a vertical model: who learns scores (default: as its job says); each of several gets FILE-NAME.csv. "
+        "Of an encrypted model: the host that learns them (default: --party)",
     )
     parser.add_argument(
         "--score-bits",
@@ -86,11 +91,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    # Imported here, one of the two: the other would take a quarter of all imports.
+    # Imported here, the one that is asked for: the others would take a quarter of all imports.
     if holds_parts(options.model):
         from hekat.cli.predict.with_parts import predict_with_parts
 
         return predict_with_parts(options)
+    if keeps_encrypted_parts(options.model):
+        from hekat.cli.predict.of_encrypted_model import asks_jointly, predict_of_encrypted_model
+
+        if asks_jointly(options):
+            return predict_of_encrypted_model(options)
     from hekat.cli.predict.horizontal import predict_horizontal
 
     return predict_horizontal(options)

@@ -86,7 +86,7 @@ def _check_options(options: argparse.Namespace) -> None:
         )
     if any(one is not None for one in (options.receivers, options.score_bits, options.passphrase_file)):
         what = "--receivers, --score-bits and --passphrase-file are for joint prediction"
-        _refuse(what, "the folder of a vertical run", "another")
+        _refuse(what, "the folder of a vertical run, or of an encrypted model", "another")
     if options.out is not None:
         check_is_free(options.out, force=options.force)
 

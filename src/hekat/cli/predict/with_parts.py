@@ -51,7 +51,9 @@ def predict_with_parts(options: argparse.Namespace) -> int:
         if place is not None:
             write_new(place, found.to_csv(), force=options.force)
             written[party] = place
-    _show(options, protocol, predictions, written)
+    sizes = ", ".join(f"{party} {count}" for party, count in predictions.sizes.items())
+    head = f"{predictions.common:,} rows are common to all and were predicted for (rows: {sizes})"
+    show_joint(options, protocol, predictions, written, head)
     return 0
 
 
@@ -106,7 +108,10 @@ def _files_of(out: Path | None, receivers: tuple[str, ...]) -> dict[str, Path]:
     return {party: out.with_name(f"{out.stem}-{party}{out.suffix}") for party in receivers}
 
 
-def _show(options: argparse.Namespace, protocol: str, predictions: JointPredictions, written: dict[str, Path]) -> None:
+def show_joint(
+    options: argparse.Namespace, protocol: str, predictions: JointPredictions, written: dict[str, Path], head: str
+) -> None:
+    """Tell what each receiver learned, in JSON or after the line `head`."""
     told: dict[str, Any] = {
         "protocol": protocol,
         "rows": predictions.sizes,
@@ -126,8 +131,7 @@ def _show(options: argparse.Namespace, protocol: str, predictions: JointPredicti
     if options.json:
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return
-    sizes = ", ".join(f"{party} {count}" for party, count in predictions.sizes.items())
-    lines = [f"{predictions.common:,} rows are common to all and were predicted for (rows: {sizes})"]
+    lines = [head]
     for party, found in told["receivers"].items():
         counts = ", ".join(f"{name} {count}" for name, count in found["predicted"].items())
         lines.append(f"{party} learned the score of each" + (f": {counts}" if counts else ""))

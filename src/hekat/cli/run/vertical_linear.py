@@ -143,7 +143,7 @@ def _describe_prediction(inputs: VerticalInputs) -> dict[str, Any]:
         "score_bits": inputs.job.prediction.score_bits,
         "rows_at_most": min((len(table) for table in tests), default=held_out),
         "calibration_rows_at_most": min(inputs.job.settings.calibration_rows, most - held_out),
-        "max_predictions": inputs.site.policy.max_predictions,
+        "max_predictions": inputs.site.policy.rows_to_predict(),
     }
 
 

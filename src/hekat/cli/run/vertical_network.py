@@ -88,7 +88,7 @@ def _show_checked(inputs: NetworkInputs, options: argparse.Namespace) -> int:
         "intersection": job.intersection_kind,
         "started_from": None if start is None else start.run_id,
         "parties": parties,
-        "prediction": {"rows_at_most": predicted, "max_predictions": inputs.site.policy.max_predictions},
+        "prediction": {"rows_at_most": predicted, "max_predictions": inputs.site.policy.rows_to_predict()},
         "estimate": estimate.to_json(),
     }
     if options.json:
@@ -99,7 +99,7 @@ def _show_checked(inputs: NetworkInputs, options: argparse.Namespace) -> int:
     note = (
         f"Protection '{settings.protection}', rows matched by '{job.intersection_kind}'. {begins}"
         f"{f'Up to {predicted:,} rows are' if predicted else 'No row is'} predicted to measure on; the site lets "
-        f"{inputs.site.policy.max_predictions:,} rows in all be predicted with a party's part of the model."
+        f"{inputs.site.policy.rows_to_predict():,} rows in all be predicted with a party's part of the model."
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "would learn of others"), rows, note)

@@ -97,7 +97,7 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
         "started_from": None if start is None else start.run_id,
         "parties": parties,
         "bin_leak_waived": settings.bin_leak_accepted is not None,
-        "prediction": {"rows_at_most": predicted, "max_predictions": inputs.site.policy.max_predictions},
+        "prediction": {"rows_at_most": predicted, "max_predictions": inputs.site.policy.rows_to_predict()},
         "estimate": estimate.to_json(),
         "other_protection": None if isinstance(other, str) else other.to_json(),
     }
@@ -126,7 +126,7 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
         "the host's column that loses most, and what sums of all trees tell the guest of it at most; the rule of ten "
         f"times as many held as told is {rule}. {begins}"
         f"{f'Up to {predicted:,} rows are' if predicted else 'No row is'} predicted to measure on; the site lets "
-        f"{inputs.site.policy.max_predictions:,} rows in all be predicted with a party's part of the model."
+        f"{inputs.site.policy.rows_to_predict():,} rows in all be predicted with a party's part of the model."
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "bits held", "bits told"), rows, note)

@@ -204,7 +204,12 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
         default("max_value_bits", policy.max_value_bits, "of a number in opened sums and gradients"),
         default("max_validation_bins", policy.max_validation_bins, "that scores of held-out rows are counted in"),
         default("min_category_rows", policy.min_category_rows, "rows of a text that others are shown as a category"),
-        default("max_predictions", policy.max_predictions, "rows predicted with a party's part of a model, in all"),
+        example(
+            "max_predictions",
+            1000,
+            "rows predicted with a part of a model, in all; unless said, 100,000, of an encrypted model fewer than it "
+            "has weights",
+        ),
         default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
         default(
             "max_sum_memory_mib", policy.max_sum_memory_mib, "memory for sums that guests of jobs of trees ask for"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hekat.job.data_source import DataSource
 from hekat.job.policy.site_lines import SitePolicy, policy_keys
 from hekat.job.site_file import Site
+from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.toml_text import toml_key
 
 
@@ -34,7 +35,9 @@ def _value(policy: SitePolicy, key: str) -> str:
         if key in ("committee_members", "approved_jobs"):
             return f"{len(value)} listed"
         return ", ".join(value) or "none"
-    return "not limited" if value is None else str(value)
+    if value is None:
+        return "as usual" if key == "max_predictions" else "not limited"
+    return str(value)
 
 
 def _protections(policy: SitePolicy) -> str:
@@ -132,7 +135,15 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "a text of this site's tables is shown to all parties, as a category that they find together, where at least "
         "so many rows hold it"
     ),
-    "max_predictions": lambda policy: "rows that may be scored in all with this site's part of a vertical model",
+    "max_predictions": lambda policy: (
+        "rows that may be scored in all with this site's part of a vertical model, or of a model that nobody reads "
+        "(encrypted_model)"
+        + (
+            ""
+            if policy.max_predictions is not None
+            else f"; {MAX_PREDICTIONS:,} of the first, and of the other one fewer than the model has weights"
+        )
+    ),
     "max_score_bits": lambda policy: "such a score is told to 2 to the power of minus that, at the finest",
     "max_sum_memory_mib": lambda policy: (
         "the guest of a job of trees (vertical_trees) may have this site keep so much memory for sums"

@@ -42,9 +42,9 @@ class SitePolicy:
     `max_value_bits` the bits of one number in sums of updates that are opened and in gradients that a party sees,
     `max_validation_bins` the counters of held-out rows' scores. `min_category_rows` is the fewest rows of this site's
     table by which a text is shown to all parties, where these find categories together.
-    `max_predictions` is how many rows may be predicted in all with a party's part of a vertical model, and their scores
-    are told to 2^-max_score_bits at the finest. `max_sum_memory_mib` is the memory that the guest of a job of trees
-    may have this site keep for sums.
+    `max_predictions` is how many rows may be predicted in all with a party's part of a vertical or encrypted model
+    (None: as `rows_to_predict` says), and their scores are told to 2^-max_score_bits at the finest.
+    `max_sum_memory_mib` is the memory that the guest of a job of trees may have this site keep for sums.
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
     have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
     committee and updates in a sum that the site takes part in.
@@ -71,7 +71,7 @@ class SitePolicy:
     max_value_bits: int = MOST_VALUE_BITS
     max_validation_bins: int = MAX_BINS
     min_category_rows: int = LEAST_ROWS_OF_FOUND
-    max_predictions: int = MAX_PREDICTIONS
+    max_predictions: int | None = None
     max_score_bits: int = SCORE_BITS
     max_sum_memory_mib: int = SUM_MEMORY_MIB
     committee_members: tuple[str, ...] | None = None
@@ -79,6 +79,10 @@ class SitePolicy:
     min_parties: int = 2
     require_approval: bool = False
     approved_jobs: tuple[str, ...] | None = None
+
+    def rows_to_predict(self, usual: int = MAX_PREDICTIONS) -> int:
+        """How many rows may be predicted in all with a part of a model; `usual` where the site says nothing."""
+        return usual if self.max_predictions is None else self.max_predictions
 
 
 # The numbers that a line may hold; None: no most.
@@ -119,7 +123,7 @@ def read_policy(section: Section) -> SitePolicy:
         max_value_bits=section.take("max_value_bits", int, default.max_value_bits),
         max_validation_bins=section.take("max_validation_bins", int, default.max_validation_bins),
         min_category_rows=section.take("min_category_rows", int, default.min_category_rows),
-        max_predictions=section.take("max_predictions", int, default.max_predictions),
+        max_predictions=section.take_optional("max_predictions", int),
         max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
         max_sum_memory_mib=section.take("max_sum_memory_mib", int, default.max_sum_memory_mib),
         committee_members=_read_keys_or_names(section, "committee_members"),

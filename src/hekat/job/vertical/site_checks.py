@@ -64,9 +64,9 @@ def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int 
     `row_count` are the rows to measure on, `calibrated` the training rows that probabilities are fitted to,
     whose scores are told `openings` times.
     """
-    told = calibrated * openings
-    if told and row_count <= policy.max_predictions < row_count + told:
-        left = (policy.max_predictions - row_count) // openings
+    told, limit = calibrated * openings, policy.rows_to_predict()
+    if told and row_count <= limit < row_count + told:
+        left = (limit - row_count) // openings
         raise PolicyError(
             "the site does not allow so many predictions to fit probabilities to",
             expected=f"at most {left:,} training rows beside {row_count:,} rows to measure on: {MAX_PREDICTIONS_KEY}",
@@ -74,4 +74,4 @@ def check_test_rows_allowed(policy: SitePolicy, row_count: int, calibrated: int 
             cure=f"set training.calibration_rows = {left} or fewer in the job, or let the site's owner raise "
             f"{MAX_PREDICTIONS_KEY}",
         )
-    check_prediction_limit("the site", row_count + told, 0, policy.max_predictions, MAX_PREDICTIONS_KEY)
+    check_prediction_limit("the site", row_count + told, 0, limit, MAX_PREDICTIONS_KEY)

@@ -4,6 +4,7 @@ events.jsonl        what happened, line by line
 ledger/             every role's signed ledger
 checkpoints/        each role's own state of the last rounds, mode 600
 model.npz           the model that the owner was given
+kept/               what hosts, arbiter and aggregator each keep for joint scores, mode 600
 rows/               which rows each host trained on, to recognise them
 parties.json        the public keys that ledgers are audited by
 summary.json        `summary_shape.EncryptedModelSummary`

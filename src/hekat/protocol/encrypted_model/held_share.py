@@ -42,6 +42,11 @@ class HeldShare:
             )
         return cls(share, transcript.tobytes(), resumed.rounds_done)
 
+    @classmethod
+    def of(cls, state: ShareState) -> HeldShare:
+        """What arbiter or aggregator hold in a state of their own run."""
+        return cls(state.arrays[SHARE], state.arrays[TRANSCRIPT].tobytes(), state.rounds_done)
+
     def after(self, share: ShareArray, total: bytes) -> HeldShare:
         """The share after one more round with the masked sum `total`."""
         return HeldShare(share, extend_transcript(self.transcript, total), self.rounds_done + 1)

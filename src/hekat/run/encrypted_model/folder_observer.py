@@ -9,6 +9,7 @@ from hekat.job.encrypted_model.job_file import EncryptedModelJob
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
 from hekat.protocol.encrypted_model.party_run import ShareState
 from hekat.run.encrypted_model.checkpoint_files import save_state
+from hekat.run.encrypted_model.kept_part import KeptPart, save_kept_part
 from hekat.run.encrypted_model.owner_model import save_owned_model
 from hekat.run.encrypted_model.role import EncryptedModelObserver
 from hekat.run.encrypted_model.rounds import phase_of, round_event, say_round
@@ -46,6 +47,9 @@ class FolderObserver(EncryptedModelObserver):
     def note_model(self, model: OwnedModel, metrics: dict[str, float]) -> None:
         save_owned_model(self._folder, self._job, model)
         self._metrics[model.round_number] = metrics
+
+    def keep_part(self, part: KeptPart) -> None:
+        save_kept_part(self._folder, part)
 
     def saved(self, roles: tuple[str, ...]) -> str:
         """What all of these roles saved to go on from, in words; "" for nothing."""

@@ -11,10 +11,13 @@ from hekat.channel import Channel
 from hekat.data import Table
 from hekat.job.encrypted_model.job_file import EncryptedModelJob
 from hekat.ledger import RecordedChannel
+from hekat.protocol.encrypted_model.held_share import HeldShare
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
 from hekat.protocol.encrypted_model.party_run import EncryptedModelRun, RoundRecord, ShareState
 from hekat.protocol.encrypted_model.roles import run_role
+from hekat.protocol.encrypted_model.set_up.facts import ModelFacts
 from hekat.protocol.role_session import RoleSession
+from hekat.run.encrypted_model.kept_part import KeptPart, model_id_of
 from hekat.run.encrypted_model.load_inputs import EncryptedModelInputs
 from hekat.run.encrypted_model.owner_model import measure, standardised, why_not_measured
 from hekat.scheme.paillier import KeyPair
@@ -34,6 +37,9 @@ class EncryptedModelObserver:
 
     def note_model(self, model: OwnedModel, metrics: dict[str, float]) -> None:
         """The owner was given a model; `metrics` are on its rows."""
+
+    def keep_part(self, part: KeptPart) -> None:
+        """Keep what the role needs for joint scores, once the training has ended."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,8 @@ class EncryptedModelRole:
         self._opened: list[OpenedModel] = []
         self._owned: OwnedModel | None = None
         self._unmeasured = ""
+        self._facts: ModelFacts | None = None
+        self._state = context.resumed
         self._last = self._seconds = 0.0
 
     @property
@@ -102,13 +110,36 @@ class EncryptedModelRole:
             context.session.stopwatch,
             on_round=self._note_round,
             on_model=self._note_model,
-            save=lambda state: context.observer.save(context.role, state),
+            save=self._save,
             resume_from=context.resumed,
             key_pair=context.key_pair,
+            on_facts=self._note_facts,
         )
         table = context.inputs.training_table(context.role)
         settings = context.job.settings
-        return run_role(channel, None if table is None else with_names(table, settings.classes), settings, run)
+        owned = run_role(channel, None if table is None else with_names(table, settings.classes), settings, run)
+        self._keep_part(channel)
+        return owned
+
+    def _save(self, state: ShareState) -> None:
+        self._state = state
+        self._context.observer.save(self._context.role, state)
+
+    def _note_facts(self, facts: ModelFacts) -> None:
+        self._facts = facts
+
+    def _keep_part(self, channel: RecordedChannel) -> None:
+        """Keep what joint scores take; an owner that is no host has the model itself."""
+        job, role = self.job, self._context.role
+        held = None
+        if role in (job.settings.arbiter, job.settings.aggregator):
+            assert self._state is not None  # training ended, so at least one round is done
+            held = HeldShare.of(self._state)
+        elif self._facts is None:
+            return
+        model_id = model_id_of(channel.session_id)
+        part = KeptPart(role, model_id, job.name, job.settings, job.columns.of_features(), self._facts, held)
+        self._context.observer.keep_part(part)
 
     def _note_round(self, record: RoundRecord) -> None:
         now = time.perf_counter()

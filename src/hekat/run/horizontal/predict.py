@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from hekat.data import Table, is_dense, load_table
+from hekat.data import ColumnSpecs, Table, is_dense, load_table
 from hekat.data.columns.encode import notes_of_cells
 from hekat.data.columns.findings import ColumnsRefusedError
 from hekat.errors import InputError, JobError
@@ -28,6 +28,25 @@ _CURE_OF_CELLS = (
     "unknown under [columns.NAME] in the job and train again; where dates became days in training, name their columns "
     "under dates in the site file"
 )
+
+
+class ReadsRows(Protocol):
+    """What reading rows takes of a model, whichever it is."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def source_columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def classes(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def column_specs(self) -> ColumnSpecs: ...
+
+    @property
+    def sparse(self) -> bool: ...
 
 
 def rebuild_model(trained: TrainedModel, site: Site | None, party: str | None) -> PartyModel:
@@ -114,9 +133,7 @@ def predict_with_trees(trained: TrainedTrees, source: DataSource, folder: Path) 
     )
 
 
-def load_rows_of_model(
-    trained: TrainedModel | TrainedTrees, source: DataSource, folder: Path
-) -> tuple[Table, tuple[str, ...]]:
+def load_rows_of_model(trained: ReadsRows, source: DataSource, folder: Path) -> tuple[Table, tuple[str, ...]]:
     """The rows of `source` with the model's columns in its order, and the columns that it does not know.
 
     Raises InputError that names columns which are missing.
@@ -141,7 +158,7 @@ def load_rows_of_model(
     return table, (*ignored, *more)
 
 
-def _arrange(trained: TrainedModel | TrainedTrees, table: Table) -> tuple[Table, tuple[str, ...]]:
+def _arrange(trained: ReadsRows, table: Table) -> tuple[Table, tuple[str, ...]]:
     """The model's columns in its order, and the names of those that it does not know."""
     position = {name: number for number, name in enumerate(table.feature_names)}
     check_none_missing([name for name in trained.columns if name not in position], table.feature_names)

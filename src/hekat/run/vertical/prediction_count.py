@@ -17,7 +17,7 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.job.policy.enforce import AskingJob, recorded
 from hekat.job.site_file import Site
 from hekat.job.vertical.site_checks import MAX_PREDICTIONS_KEY
-from hekat.protocol.vertical.prediction_limit import check_prediction_limit
+from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS, check_prediction_limit
 from hekat.state import Counter
 
 COUNTS_FOLDER = "predicted"
@@ -39,17 +39,19 @@ class PartOfModel(Protocol):
 class PredictionCount:
     """One party's count of one model, up to the `policy.max_predictions` of its site.
 
-    What is refused is in the party's ledger of refusals, under a digest of the model's name.
+    `usual` is the limit where the site says none. What is refused is in the party's ledger of refusals, under a digest
+    of the model's name.
     """
 
     party: str
     path: Path
     site: Site
     model_digest: bytes
+    usual: int = MAX_PREDICTIONS
 
     @classmethod
-    def of(cls, site: Site, run_folder: Path, part: PartOfModel) -> PredictionCount:
-        """The count of `part`, a part of the model whose run left `run_folder`."""
+    def of(cls, site: Site, run_folder: Path, part: PartOfModel, usual: int = MAX_PREDICTIONS) -> PredictionCount:
+        """The count of `part`, a part of the model whose run left `run_folder`; `usual` as in the class."""
         own = site.parties.get(part.party)
         digest = hashlib.sha256(part.model_id.encode()).digest()
         name = digest.hex()[:_NAME_DIGITS]
@@ -57,7 +59,7 @@ class PredictionCount:
             path = own.state / f"predictions-{name}"
         else:
             path = run_folder / COUNTS_FOLDER / part.party
-        return cls(part.party, path, site, digest)
+        return cls(part.party, path, site, digest, usual)
 
     def check(self, row_count: int) -> None:
         """Raise PolicyError where so many rows more would pass the limit; nothing is counted."""
@@ -81,6 +83,6 @@ class PredictionCount:
             counter.reserve(row_count)
 
     def _check(self, row_count: int, used: int) -> None:
-        holder, limit = f"the site of {self.party}", self.site.policy.max_predictions
+        holder, limit = f"the site of {self.party}", self.site.policy.rows_to_predict(self.usual)
         with recorded(self.site, AskingJob(_ASKING, self.model_digest, (self.party,)), MAX_PREDICTIONS_KEY):
             check_prediction_limit(holder, row_count, used, limit, MAX_PREDICTIONS_KEY)

@@ -44,6 +44,10 @@ def _who_learns_what(job: EncryptedModelJob) -> Iterator[str]:
         "would read what all hosts make of these together"
     )
     yield f"{owner} has the final model, which tells of the rows what models tell"
+    yield (
+        f"{arbiter} and {aggregator} keep their shares, and hosts may have rows scored by them: rows are counted "
+        "against policy.max_predictions of the site"
+    )
     if settings.training.standardise:
         others = "; of two hosts each has the other's by subtraction" if len(settings.hosts) == 2 else ""
         yield f"hosts and {owner} learned the mean and spread of each column over all hosts' rows{others}"

@@ -70,7 +70,7 @@ def ask_scores(
     Raises InputError, BoundError, PolicyError for rows that cannot be scored, before anything leaves.
     """
     training, row_count = settings.training, len(table)
-    rows = round_rows(features_of(table), facts)
+    rows = round_rows(features_of(table, least_rows=1), facts)
     settings.check_rows(row_count, len(facts.columns))
     run.count_predictions(row_count)
     for name in settings.everyone[1:]:

@@ -14,8 +14,8 @@ FloatArray = npt.NDArray[np.float64]
 LEAST_ROWS = 2
 
 
-def features_of(table: Table) -> FloatArray:
-    """The columns (rows, columns). Raises InputError for none, sparse rows, fewer than LEAST_ROWS rows, NaN."""
+def features_of(table: Table, least_rows: int = LEAST_ROWS) -> FloatArray:
+    """The columns (rows, columns). Raises InputError for none, sparse rows, fewer than `least_rows` rows, NaN."""
     features = table.features
     if not is_dense(features):
         raise InputError(
@@ -24,10 +24,10 @@ def features_of(table: Table) -> FloatArray:
             got="sparse ones",
             cure="set sparse = false in the job, or protocol = 'horizontal'",
         )
-    if not features.shape[1] or len(table) < LEAST_ROWS:
+    if not features.shape[1] or len(table) < least_rows:
         raise InputError(
-            f"{table.name} is too small to train on",
-            expected=f"at least one column and {LEAST_ROWS} rows",
+            f"{table.name} is too small",
+            expected=f"at least one column and {least_rows:,} rows",
             got=f"{features.shape[1]} columns, {len(table):,} rows",
             cure="check the site's data file",
         )

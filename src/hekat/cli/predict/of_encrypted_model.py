@@ -1,0 +1,51 @@
+"""`hekat predict` by a model that nobody reads: the roles of its training score a host's rows together."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from hekat.cli.new_file import check_is_free, write_new
+from hekat.cli.option_clashes import refuse_options
+from hekat.cli.predict.with_parts import show_joint
+from hekat.errors import InputError
+from hekat.job.encrypted_model.job_file import PROTOCOL
+from hekat.job.site_file import load_site
+from hekat.launch.encrypted_model.predict import score_jointly
+from hekat.run.horizontal.trained_model import MODEL_FILE
+
+_COMMAND = "hekat predict RUN --site FILE --source NAME --party HOST"
+_OF_A_FILE = ("data", "id", "label", "ignore", "dates", "date_format", "separator", "decimal")
+
+
+def asks_jointly(options: argparse.Namespace) -> bool:
+    """Whether roles are to score together: where receivers are named, or no model lies in the folder."""
+    return options.receivers is not None or not (options.model / MODEL_FILE).exists()
+
+
+def predict_of_encrypted_model(options: argparse.Namespace) -> int:
+    """Score the rows that the site file calls `--source` at `--party`; `--receivers`, or that host, learns scores."""
+    refuse_options(options, PROTOCOL, *_OF_A_FILE, "score_bits", "passphrase_file", command=_COMMAND)
+    receivers = options.receivers or ()
+    if len(receivers) > 1:
+        _refuse("scores of an encrypted model go to one host", "--receivers NAME", f"{len(receivers)} names")
+    receiver = receivers[0] if receivers else None
+    asker = options.party or receiver
+    if options.site is None or asker is None:
+        missing = "--site" if options.site is None else "--party"
+        _refuse("joint scores need the rows of a host", "--site FILE and --party HOST", f"no {missing}")
+    if options.out is not None:
+        check_is_free(options.out, force=options.force)
+    predictions = score_jointly(options.model, load_site(options.site), options.source, asker, receiver)
+    written = {}
+    for party, found in predictions.by_receiver.items():
+        if options.out is not None:
+            write_new(options.out, found.to_csv(), force=options.force)
+            written[party] = options.out
+    head = f"{predictions.common:,} rows of {asker} were scored by a model that no role read"
+    show_joint(options, PROTOCOL, predictions, written, head)
+    return 0
+
+
+def _refuse(what: str, expected: str, got: str) -> NoReturn:
+    raise InputError(what, expected=expected, got=got, cure=f"correct the command: {_COMMAND}")
