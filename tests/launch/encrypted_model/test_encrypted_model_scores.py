@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.launch.encrypted_model.conftest import Clinics
+from tests.launch.encrypted_model.conftest import Clinics, Finished, clinics_in
 
 from hekat.channel import PartyKey
 from hekat.cli.main import main
@@ -16,11 +16,12 @@ from hekat.errors import InputError, PolicyError, StateError
 from hekat.job.data_source import DataSource
 from hekat.job.site_file import load_site
 from hekat.launch.encrypted_model.predict import score_jointly
+from hekat.launch.encrypted_model.run import run_encrypted_model_job
 from hekat.launch.vertical.predict import PREDICTIONS_FOLDER, JointPredictions
 from hekat.run.encrypted_model.kept_part import load_kept_part
 from hekat.run.horizontal.predict import predict, rebuild_model
 from hekat.run.horizontal.trained_model import MODEL_FILE, load_trained_model
-from hekat.run.predictions import KEPT_FOLDER
+from hekat.run.predictions import KEPT_FOLDER, Predictions
 from hekat.run.vertical.prediction_count import COUNTS_FOLDER
 from hekat.state import Counter
 
@@ -51,6 +52,12 @@ class Place:
     def score(self, asker: str = "north", receiver: str | None = None) -> JointPredictions:
         return score_jointly(self.run, load_site(self.site), "new", asker, receiver)
 
+    def owned(self) -> Predictions:
+        """What the owner's model says of the same rows."""
+        trained = load_trained_model(self.run)
+        source = DataSource("csv", {"path": "new.csv", "label": "sick", "id": "who"})
+        return predict(trained, rebuild_model(trained, None, None), source, self.site.parent)
+
     def command(self, *options: str) -> int:
         return main(["predict", str(self.run), *options])
 
@@ -71,9 +78,7 @@ def logits(probabilities) -> np.ndarray:
 @pytest.mark.parametrize("receiver", [None, "lake"])
 def test_scores_are_those_of_the_owners_model(place, receiver) -> None:
     joint = place.score(receiver=receiver)
-    trained = load_trained_model(place.run)
-    source = DataSource("csv", {"path": "new.csv", "label": "sick", "id": "who"})
-    owned = predict(trained, rebuild_model(trained, None, None), source, place.site.parent)
+    owned = place.owned()
     (learned,) = joint.by_receiver
     found = joint.by_receiver[learned]
     assert (learned, joint.sizes, joint.common) == (receiver or "north", {"north": 3}, 3)
@@ -86,6 +91,27 @@ def test_scores_are_those_of_the_owners_model(place, receiver) -> None:
         assert (found.ids, found.metrics, found.notes) == (None, {}, ())
     assert main(["audit", str(joint.folder)]) == 0
     assert sorted(path.name for path in joint.folder.iterdir()) == ["ledger", "parties.json"]
+
+
+@pytest.mark.parametrize(
+    ("classes", "training"),
+    [("", 'optimiser = "sgd"\n'), ('classes = ["no", "yes", "perhaps"]\n', "momentum = 0.5\n")],
+    ids=["numbers without momentum", "three classes"],
+)
+def test_other_tasks_have_the_same_answers_too(tmp_path, classes, training) -> None:
+    clinics = clinics_in(tmp_path / "clinics")
+    clinics.write_tables(numbers=not classes)
+    clinics.write_job(classes=classes, training=training, head="")
+    place = Place(Finished(clinics, run_encrypted_model_job(clinics.load_inputs(), tmp_path / "runs")), tmp_path)
+    found, owned = place.score().by_receiver["north"], place.owned()
+    if classes:
+        assert np.array_equal(found.answers, owned.answers)
+        assert found.probabilities == pytest.approx(owned.probabilities, abs=2 * UNIT)
+    else:
+        # Scores are told in spreads of the label, which is below 4.
+        assert found.answers == pytest.approx(owned.answers, abs=4 * UNIT)
+        assert np.ptp(found.answers) > 0.1
+    assert found.metrics.keys() == owned.metrics.keys()
 
 
 def test_rows_are_counted_over_all_predictions_whoever_asks(place) -> None:

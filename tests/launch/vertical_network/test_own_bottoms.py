@@ -52,7 +52,7 @@ def test_a_model_that_the_site_does_not_have_is_refused_before_it_begins(clinics
 def test_a_module_of_the_site_maps_its_columns_and_predicts_by_the_same_code_alone(
     clinics, tmp_path, monkeypatch, capsys
 ) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs hekat[torch]")
     net = clinics.folder / "net.py"
     net.write_text(NET)
     add_to_site(clinics, MODEL)
@@ -70,7 +70,7 @@ def test_a_module_of_the_site_maps_its_columns_and_predicts_by_the_same_code_alo
 
 
 def test_a_module_of_another_width_ends_the_run_by_the_partys_name(clinics, tmp_path) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs hekat[torch]")
     (clinics.folder / "net.py").write_text(NET)
     add_to_site(clinics, MODEL.replace("net:build", "net:wide"))
     clinics.write_job(CLEAR + NAMED)
