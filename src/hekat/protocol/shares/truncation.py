@@ -12,10 +12,7 @@ pad from a public seed first; it is added to one share and taken off the other. 
 
 from __future__ import annotations
 
-import hashlib
-
-import numpy as np
-
+from hekat.protocol.shares.public_pads import PublicPads
 from hekat.protocol.shares.share_array import (
     ShareArray,
     add_shares,
@@ -30,11 +27,11 @@ class Truncation:
     """One party's side of truncation. Both parties call it in the same order with arrays of the same shapes."""
 
     def __init__(self, seed: bytes, *, is_guest: bool) -> None:
-        self._seed, self._is_guest, self._calls = seed, is_guest, 0
+        self._pads, self._is_guest = PublicPads(seed), is_guest
 
     def truncate(self, a: ShareArray, bits: int) -> ShareArray:
         """Shares of the number divided by 2^bits, off by less than 1; 0 < bits < 128."""
-        pad = self._next_pad(a.shape)
+        pad = self._pads.draw(a.shape[:-1])
         if self._is_guest:
             return shift_right(add_shares(a, pad), bits)
         return negate(shift_right(negate(subtract(a, pad)), bits))
@@ -44,10 +41,3 @@ class Truncation:
         if to_bits >= from_bits:
             return shift_left(a, to_bits - from_bits)
         return self.truncate(a, from_bits - to_bits)
-
-    def _next_pad(self, shape: tuple[int, ...]) -> ShareArray:
-        content = self._seed + self._calls.to_bytes(8, "little")
-        self._calls += 1
-        size_bytes = 8 * int(np.prod(shape, dtype=np.int64))
-        pad = hashlib.shake_256(content).digest(size_bytes)
-        return np.frombuffer(pad, "<u8").astype(np.uint64).reshape(shape)
