@@ -20,7 +20,10 @@ PAD_DOMAIN: Final = b"hekat/shares/modular-truncation/1:"
 
 
 class ModularTruncation:
-    """One party's side of truncation between Z_2^128 and Z_t, by 0 to 127 bits. Both parties call it in the same order."""
+    """One party's side of truncation between Z_2^128 and Z_t, by 0 to 127 bits.
+
+    Both parties call it in the same order with arrays of the same shapes.
+    """
 
     def __init__(self, seed: bytes, ring: ModularRing, *, is_guest: bool) -> None:
         self.ring = ring
