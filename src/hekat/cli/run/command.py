@@ -38,8 +38,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "(psi). Nothing is written before all checks passed.",
         epilog="Writes one new folder under --runs: events.jsonl, ledger/, parties.json, summary.json, report.html, "
         "and what the protocol leaves: checkpoint.npz, model.npz, state/ (horizontal, horizontal_trees), model.npz, "
-        "checkpoints/ (encrypted_model), parts/ (vertical_linear, vertical_trees, vertical_network), intersection/ "
-        "(psi). Example: hekat run examples/hospitals/job.toml",
+        "checkpoints/, kept/ (encrypted_model), parts/ (vertical_linear, vertical_trees, vertical_network), "
+        "intersection/ (psi). Example: hekat run examples/hospitals/job.toml",
     )
     parser.add_argument("job", type=Path, help="the job file (TOML): who trains what together, and how")
     parser.add_argument(
