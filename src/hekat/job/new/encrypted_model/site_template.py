@@ -52,4 +52,6 @@ def _keys(job: NewEncryptedModelJob, name: str) -> list[str]:
     lines = [example("party_key", f"{name}.key", signs)]
     if name == job.arbiter and job.protection == "paillier":
         lines.append(example("paillier_key", f"{name}-paillier.key", "hekat keys generate; else made for each run"))
-    return lines + state_lines(name, "approvals of jobs")
+    # An owner that is no host has the model, and takes no part in joint scores.
+    is_apart = name == job.owner and name not in job.hosts
+    return lines + state_lines(name, "approvals of jobs" + ("" if is_apart else ", rows scored with its part"))
