@@ -30,7 +30,12 @@ from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun
 from hekat.protocol.vertical_network.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.roles import run_role
-from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, ROTATION_ACCEPTED, VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import (
+    LABELS_ACCEPTED,
+    ROTATION_ACCEPTED,
+    SLOPES_ACCEPTED,
+    VerticalNetworkSettings,
+)
 from networks.joined_network import train_joined
 from trees.columns import MEGABYTE, Say, judge
 from trees.run import add_steps, mean_steps, read_stopwatches
@@ -200,6 +205,7 @@ def make_settings(host_bottom: str, training: NetworkTraining) -> VerticalNetwor
         training=training,
         rotation_accepted=ROTATION_ACCEPTED,
         labels_accepted=LABELS_ACCEPTED if host_bottom == "trained" else None,
+        slopes_accepted=SLOPES_ACCEPTED if host_bottom == "trained" else None,
     )
 
 

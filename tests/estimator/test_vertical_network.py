@@ -18,6 +18,7 @@ from hekat.estimator import VerticalNetworkClassifier, VerticalNetworkRegressor
 from hekat.protocol.vertical_network.label_privacy import LabelFlips
 
 WAIVER = "the guest may learn my columns but for a rotation"
+SLOPES = "hosts may learn columns of the guest and of each other"
 SMALL = {
     "column_leak_accepted": WAIVER,
     "units": 8,
@@ -71,6 +72,7 @@ def test_a_warm_start_goes_on_from_the_network_that_is_there() -> None:
 def private(**changes: Any) -> VerticalNetworkClassifier:
     """An estimator whose host trains behind label privacy."""
     fixed = {"protection": "none", "host_bottom": "trained", "label_privacy": 2.0, "guest": "clinic"}
+    fixed["slope_leak_accepted"] = SLOPES
     return VerticalNetworkClassifier(**{**SMALL, "epochs": 1, **fixed, **changes})
 
 
@@ -124,6 +126,8 @@ def test_a_guest_at_its_own_site_replaces_labels_by_a_file() -> None:
     [
         ({"column_leak_accepted": None}, JobError, "but for a rotation"),
         ({"host_bottom": "trained"}, JobError, "reads the labels off its gradients"),
+        ({"host_bottom": "trained", "label_privacy": 1.0}, JobError, f"slope_leak_accepted = '{SLOPES}'"),
+        ({"receivers": ["clinic", "laboratory"]}, JobError, "the labels of rows that it has marked"),
         ({"units": 0}, JobError, "units"),
         ({"epochs": 0}, JobError, "epochs"),
         ({"protection": "paillier"}, JobError, "protection"),

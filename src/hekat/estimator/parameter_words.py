@@ -17,6 +17,7 @@ _PARAMETERS = {
     "protection.kind": "protection",
     "label_leak.accepted": "label_leak_accepted",
     "column_leak.accepted": "column_leak_accepted",
+    "slope_leak.accepted": "slope_leak_accepted",
     "bin_leak.accepted": "bin_leak_accepted",
     "label_privacy.epsilon": "label_privacy",
     "intersection.kind": "intersection",
@@ -24,7 +25,7 @@ _PARAMETERS = {
     "model.name": "the estimator's class",
 }
 _KEY = re.compile(
-    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|bin_leak|label_privacy|network|intersection|validation)\.\w+"
+    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|slope_leak|bin_leak|label_privacy|network|intersection|validation)\.\w+"
 )
 # What sites have to allow besides: an estimator is asked by nobody but its caller.
 _POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")

@@ -302,6 +302,8 @@ def _of_network_job(job: NetworkJob) -> Iterator[Term]:
     if settings.labels_accepted is not None:
         yield "label-leak rule", f"WAIVED: {settings.labels_accepted}"
     yield "column-leak rule", f"WAIVED by each host: {settings.rotation_accepted}"
+    if settings.slopes_accepted is not None:
+        yield "slope-leak rule", f"WAIVED by each party: {settings.slopes_accepted}"
     yield from _of_matching(job, job.prediction.receivers)
     yield from _of_joined_rows(job)
 

@@ -71,11 +71,11 @@ def encrypted_model(*sections: str, protection: str = "") -> str:
     )
 
 
-def network(*sections: str, protection: str = "") -> str:
+def network(*sections: str, protection: str = "", hosts: tuple[str, ...] = ("east",)) -> str:
     """A split network of three epochs on other columns."""
     return _job(
         "vertical_network",
-        'guest = "north"\nhosts = ["east"]\ndata = "visits"\nclasses = ["no", "yes"]',
+        f'guest = "north"\nhosts = {_list(hosts)}\ndata = "visits"\nclasses = ["no", "yes"]',
         *sections,
         ROTATION,
         "[training]\nepochs = 3",
@@ -121,6 +121,7 @@ RSA = 'kind = "rsa_blind"\nkey_bits = 3072'
 PLAIN = 'protections = ["lattice", "none"]'
 LABEL_LEAK = '[label_leak]\naccepted = "hosts may learn labels"'
 BIN_LEAK = '[bin_leak]\naccepted = "the guest may learn bins of hosts"'
+SLOPE_LEAK = '[slope_leak]\naccepted = "hosts may learn columns of the guest and of each other"'
 COLUMN_LEAK = '[column_leak]\naccepted = "the guest may learn columns of hosts"'
 
 CASES: Mapping[str, Case] = {
@@ -206,9 +207,42 @@ CASES: Mapping[str, Case] = {
     ),
     "column_leak_waiver: network": Case(network(), "label_leak_waiver = true", OPEN, party="east"),
     "label_leak_waiver: network": Case(
-        network('[label_leak]\naccepted = "the host may learn labels"', protection='host_bottom = "trained"'),
+        network(
+            '[label_leak]\naccepted = "the host may learn labels"', SLOPE_LEAK, protection='host_bottom = "trained"'
+        ),
+        f"{OPEN}\nslope_leak_waiver = true",
+        f"{OPEN}\nslope_leak_waiver = true\nlabel_leak_waiver = true",
+    ),
+    "label_leak_waiver: scores at a host": Case(
+        network('[label_leak]\naccepted = "the host may learn labels"', '[prediction]\nreceivers = ["north", "east"]'),
         OPEN,
         f"{OPEN}\nlabel_leak_waiver = true",
+    ),
+    "max_label_epsilon": Case(
+        network("[label_privacy]\nepsilon = 8", SLOPE_LEAK, protection='host_bottom = "trained"'),
+        f"{OPEN}\nslope_leak_waiver = true",
+        f"{OPEN}\nslope_leak_waiver = true\nmax_label_epsilon = 8",
+    ),
+    "max_label_epsilon: scores at a host": Case(
+        network("[label_privacy]\nepsilon = 3.5", '[prediction]\nreceivers = ["north", "east"]'),
+        OPEN,
+        f"{OPEN}\nlabel_leak_waiver = true",
+    ),
+    "slope_leak_waiver": Case(
+        network("[label_privacy]\nepsilon = 1", SLOPE_LEAK, protection='host_bottom = "trained"'),
+        f"{OPEN}\nlabel_leak_waiver = true",
+        f"{OPEN}\nslope_leak_waiver = true",
+    ),
+    "slope_leak_waiver: at a host of two": Case(
+        network(
+            "[label_privacy]\nepsilon = 1",
+            SLOPE_LEAK,
+            protection='host_bottom = "trained"',
+            hosts=("east", "south"),
+        ),
+        f"{OPEN}\nlabel_leak_waiver = true",
+        f"{OPEN}\nslope_leak_waiver = true",
+        party="east",
     ),
     "protocols: network": Case(network(), f"{OPEN}\n{PSI}", f'{OPEN}\nprotocols = ["vertical_network"]'),
     "protections: network": Case(

@@ -72,6 +72,8 @@ WRONG = {
     f'approved_jobs = ["{"A" * 64}"]': "policy.approved_jobs holds what is no job's digest",
     "server_learns_model = 1": "policy.server_learns_model has the wrong type",
     "models = [1]": "policy.models has an entry of the wrong type",
+    "max_label_epsilon = 9": "policy.max_label_epsilon is no epsilon of label privacy",
+    "max_label_epsilon = nan": "policy.max_label_epsilon",
     "max_sum_memory_mib = 0": "policy.max_sum_memory_mib is no amount of memory in MiB",
     "max_round = 3": "policy.max_round is not a setting",
 }

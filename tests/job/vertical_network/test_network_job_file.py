@@ -6,13 +6,14 @@ from hekat.errors import HekatError, JobError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.vertical_network.job_file import load_network_job
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
-from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, ROTATION_ACCEPTED
+from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, ROTATION_ACCEPTED, SLOPES_ACCEPTED
 
 HEAD = (
     'format = 2\nname = "credit"\nprotocol = "vertical_network"\nguest = "bank"\nhosts = ["insurer"]\ndata = "rows"\n'
 )
 CLASSES = 'classes = ["no", "yes"]\n'
 WAIVED = f'[column_leak]\naccepted = "{ROTATION_ACCEPTED}"\n'
+SLOPES = f'[slope_leak]\naccepted = "{SLOPES_ACCEPTED}"\n'
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ kind = "none"
 host_bottom = "trained"
 [label_privacy]
 epsilon = 2
-[validation]
+{SLOPES}[validation]
 hold_out = 0.2
 [prediction]
 receivers = ["bank", "insurer"]
@@ -121,6 +122,15 @@ receivers = ["bank", "insurer"]
         ('[protection]\nform = "sealed"\n', "protection.form"),
         ('[protection]\nhost_bottom = "free"\n', "protection.host_bottom"),
         ('[protection]\nhost_bottom = "trained"\n', "label_leak.accepted = 'the host may learn labels'"),
+        (
+            '[protection]\nhost_bottom = "trained"\n[label_privacy]\nepsilon = 1\n',
+            "slope_leak.accepted = 'hosts may learn columns of the guest and of each other'",
+        ),
+        ('[slope_leak]\naccepted = "yes"\n', "slope_leak.accepted"),
+        (
+            '[prediction]\nreceivers = ["bank", "insurer"]\n',
+            "label_privacy.epsilon, or label_leak.accepted = 'the host may learn labels'",
+        ),
         ("[label_privacy]\nepsilon = 0\n", "label_privacy.epsilon"),
         ('[label_leak]\naccepted = "yes"\n', "the words 'the host may learn labels', or no such line"),
         ("[checks]\nexactness = true\n", "say centralised = true under [compare]"),
@@ -163,9 +173,16 @@ def test_a_site_is_told_what_it_agrees_to(load) -> None:
     assert terms["column-leak rule"] == f"WAIVED by each host: {ROTATION_ACCEPTED}"
     assert "label-leak rule" not in terms
     said = '[protection]\nhost_bottom = "trained"\n[network.bottoms]\ninsurer = "their-net"\n'
-    opened = dict(terms_of(load(f'{CLASSES}{WAIVED}{said}[label_leak]\naccepted = "{LABELS_ACCEPTED}"\n')))
+    opened = dict(terms_of(load(f'{CLASSES}{WAIVED}{SLOPES}{said}[label_leak]\naccepted = "{LABELS_ACCEPTED}"\n')))
     assert "OPEN to them" in opened["bottoms of hosts"]
     assert opened["label-leak rule"] == f"WAIVED: {LABELS_ACCEPTED}"
+    assert opened["slope-leak rule"] == f"WAIVED by each party: {SLOPES_ACCEPTED}"
     assert opened["bottom of insurer"] == "their-net, code of its site"
-    private = dict(terms_of(load(f"{CLASSES}{WAIVED}{said}[label_privacy]\nepsilon = 1.5\n")))
+    private = dict(terms_of(load(f"{CLASSES}{WAIVED}{SLOPES}{said}[label_privacy]\nepsilon = 1.5\n")))
     assert private["labels"] == "each replaced once by chance, epsilon 1.5"
+
+
+@pytest.mark.parametrize("said", [f'[label_leak]\naccepted = "{LABELS_ACCEPTED}"\n', "[label_privacy]\nepsilon = 1\n"])
+def test_a_host_receives_scores_where_labels_answer_by_chance_or_in_words(load, said: str) -> None:
+    job = load(f'{CLASSES}{WAIVED}{said}[prediction]\nreceivers = ["bank", "insurer"]\n')
+    assert job.prediction.receivers == ("bank", "insurer")

@@ -87,15 +87,20 @@ def test_a_run_begins_with_the_network_of_another_and_no_other_model_will_do(cli
 
 def test_new_rows_are_predicted_jointly_and_counted(clinics, tmp_path) -> None:
     run = run_network_job(clinics.load_inputs(), tmp_path / "runs")
+    both = ["clinic", "laboratory"]
+    open_site = "[policy]\nprotections = ['none']\ncolumn_leak_waiver = true\n"
     site = load_site(clinics.folder / "site.toml")
-    found = predict_network_jointly(run.folder, site, "patients", ["clinic", "laboratory"])
+    for told, line in ((None, "policy.label_leak_waiver"), (3.5, "policy.max_label_epsilon")):
+        with pytest.raises(PolicyError, match=line):
+            predict_network_jointly(run.folder, site, "patients", both, label_privacy=told)
+    site = load_site(clinics.write_site(f"{open_site}label_leak_waiver = true\n"))
+    found = predict_network_jointly(run.folder, site, "patients", both)
     assert found.common == 160
     clinic, laboratory = found.by_receiver["clinic"], found.by_receiver["laboratory"]
     assert clinic.metrics.keys() == {"accuracy", "log_loss", "auc"}
     of_clinic = dict(zip(map(tuple, clinic.ids.to_rows()), clinic.probabilities[:, 1], strict=True))
     of_laboratory = dict(zip(map(tuple, laboratory.ids.to_rows()), laboratory.probabilities[:, 1], strict=True))
     assert of_clinic == of_laboratory
-    open_site = "[policy]\nprotections = ['none']\ncolumn_leak_waiver = true\n"
     clinics.write_site(f"{open_site}max_predictions = 319\n")
     with pytest.raises(PartyStoppedError) as stopped:
         predict_network_jointly(run.folder, load_site(clinics.folder / "site.toml"), "patients")

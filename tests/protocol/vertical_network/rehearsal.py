@@ -24,7 +24,12 @@ from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun,
 from hekat.protocol.vertical_network.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.roles import run_role
-from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, ROTATION_ACCEPTED, VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import (
+    LABELS_ACCEPTED,
+    ROTATION_ACCEPTED,
+    SLOPES_ACCEPTED,
+    VerticalNetworkSettings,
+)
 
 GUEST, HOSTS = "bank", ("shop", "telco", "lab")
 CLASSES = {"binary": ("no", "yes"), "multiclass": ("a", "b", "c"), "regression": None}
@@ -54,7 +59,12 @@ def make_settings(hosts: int = 1, task: str = "binary", **changes: Any) -> Verti
     """Settings of a small training with every waiver."""
     network = {"units": 4, "guest_width": 3, "host_width": 5} | changes.pop("network", {})
     training = {"epochs": 2, "batch_rows": 64, "shared_rate": 0.1, "learning_rate": 0.02} | changes.pop("training", {})
-    usual = {"protection": "none", "rotation_accepted": ROTATION_ACCEPTED, "labels_accepted": LABELS_ACCEPTED}
+    usual = {
+        "protection": "none",
+        "rotation_accepted": ROTATION_ACCEPTED,
+        "labels_accepted": LABELS_ACCEPTED,
+        "slopes_accepted": SLOPES_ACCEPTED,
+    }
     return VerticalNetworkSettings(
         GUEST,
         HOSTS[:hosts],

@@ -22,9 +22,11 @@ HOST = HOSTS[0]
     ("changes", "match"),
     [
         ({"rotation_accepted": None}, "but for a rotation"),
-        ({"rotation_accepted": "yes"}, "rotation_accepted refused"),
+        ({"rotation_accepted": "yes"}, "column_leak.accepted refused"),
         ({"host_bottom": "trained", "labels_accepted": None}, "reads the labels off its gradients"),
-        ({"labels_accepted": "yes"}, "labels_accepted refused"),
+        ({"labels_accepted": "yes"}, "label_leak.accepted refused"),
+        ({"host_bottom": "trained", "slopes_accepted": None}, "columns of all other parties"),
+        ({"slopes_accepted": "yes"}, "slope_leak.accepted refused"),
         ({"protection": "paillier"}, "cannot be used for a split network"),
         ({"form": "sealed"}, "form refused"),
         ({"host_bottom": "other"}, "host_bottom refused"),

@@ -89,7 +89,15 @@ def _predict_network(
     bottoms = dict(line.split(": ", 1) for line in settings.get("bottoms", ()) if ": " in line)
     code = load_summary(options.model)["bottom_code"]
     site = load_site(options.site)
-    return predict_network_jointly(options.model, site, options.source, receivers, bottoms=bottoms, bottom_code=code)
+    return predict_network_jointly(
+        options.model,
+        site,
+        options.source,
+        receivers,
+        bottoms=bottoms,
+        bottom_code=code,
+        label_privacy=settings.get("label_privacy"),
+    )
 
 
 _PREDICT = {

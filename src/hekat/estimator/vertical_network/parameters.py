@@ -15,7 +15,7 @@ from hekat.model.split import BottomMaker
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
-from hekat.protocol.vertical_network.settings import HostBottom, Protection, VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import HostBottom, Protection, VerticalNetworkSettings, check_receivers
 
 
 class NetworkParameters(JointTraining):
@@ -35,7 +35,10 @@ class NetworkParameters(JointTraining):
             Rows need ids, by which a later fit replaces the same labels.
         label_flips: The file at the guest that all replacements follow from, one for each column of labels; None: this
             estimator's own, in memory, for `fit` alone, where one process has the tables of all parties anyway.
-        label_leak_accepted: The words by which `"trained"` does without: "the host may learn labels".
+        label_leak_accepted: The words by which `"trained"`, and hosts among `receivers`, do without: "the host may
+            learn labels".
+        slope_leak_accepted: The words that `"trained"` needs besides: "hosts may learn columns of the guest and of each
+            other".
         units: Units of the interactive layer, where columns of all parties meet.
         guest_width: Inputs of the interactive layer at the guest.
         host_width: The same at a host, unless `host_widths` says otherwise or it puts in its columns.
@@ -80,6 +83,7 @@ class NetworkParameters(JointTraining):
         label_privacy: float | None = None,
         label_flips: str | Path | None = None,
         label_leak_accepted: str | None = None,
+        slope_leak_accepted: str | None = None,
         units: int = 32,
         guest_width: int = 32,
         host_width: int = 32,
@@ -118,6 +122,7 @@ class NetworkParameters(JointTraining):
         self.label_privacy = label_privacy
         self.label_flips = label_flips
         self.label_leak_accepted = label_leak_accepted
+        self.slope_leak_accepted = slope_leak_accepted
         self.units = units
         self.guest_width = guest_width
         self.host_width = host_width
@@ -162,6 +167,7 @@ class NetworkParameters(JointTraining):
             label_privacy=self.label_privacy,
             rotation_accepted=self.column_leak_accepted,
             labels_accepted=self.label_leak_accepted,
+            slopes_accepted=self.slope_leak_accepted,
         )
 
     def _shape(self) -> NetworkShape:
@@ -194,7 +200,9 @@ class NetworkParameters(JointTraining):
         )
 
     def _prediction_settings(self, parties: tuple[str, ...]) -> NetworkPredictionSettings:
-        return NetworkPredictionSettings(parties[0], parties[1:], self._receivers(parties))
+        settings = NetworkPredictionSettings(parties[0], parties[1:], self._receivers(parties))
+        check_receivers(settings.hosts, settings.receivers, self.label_privacy, self.label_leak_accepted)
+        return settings
 
     def _check_bottoms(self, parties: tuple[str, ...]) -> None:
         """Raise InputError for a bottom of a party that does not train."""

@@ -8,7 +8,12 @@ from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.job.new.trees.guest_sections import matching_sections, task_section
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
-from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, ROTATION_ACCEPTED, VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import (
+    LABELS_ACCEPTED,
+    ROTATION_ACCEPTED,
+    SLOPES_ACCEPTED,
+    VerticalNetworkSettings,
+)
 
 _WAIVED = "what hosts let the guest learn; sites allow it: column_leak_waiver"
 _TRAINING = {
@@ -43,7 +48,7 @@ def network_sections(job: NewGuestJob) -> list[list[str]]:
             default(
                 "host_bottom",
                 settings.host_bottom,
-                '"frozen": a fixed map of columns; "source": columns; "trained": tells hosts labels',
+                '"frozen": a fixed map of columns; "source": columns; "trained": tells hosts labels and columns',
             ),
         ],
         [
@@ -57,6 +62,10 @@ def network_sections(job: NewGuestJob) -> list[list[str]]:
         [
             '[label_leak]                             # with host_bottom "trained", in place of label privacy',
             example("accepted", LABELS_ACCEPTED, "the guest's site has to allow it: label_leak_waiver"),
+        ],
+        [
+            '[slope_leak]                             # with host_bottom "trained"',
+            example("accepted", SLOPES_ACCEPTED, "sites have to allow it: slope_leak_waiver"),
         ],
         *matching_sections(job),
         ["[prediction]", default("receivers", [job.guest], "who learns scores of new rows; the guest always does")],

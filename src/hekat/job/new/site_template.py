@@ -185,6 +185,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
             policy.column_leak_waiver,
             "the same, where the guest may learn columns of hosts; split networks need it",
         ),
+        default("slope_leak_waiver", policy.slope_leak_waiver, "bottoms of hosts may train in split networks"),
         setting(
             "bin_leak_waiver",
             waives_bin_leak,
@@ -211,6 +212,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
             "has weights",
         ),
         default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
+        default("max_label_epsilon", policy.max_label_epsilon, "label privacy of split networks: 1 strong, 3 weak"),
         default(
             "max_sum_memory_mib", policy.max_sum_memory_mib, "memory for sums that guests of jobs of trees ask for"
         ),

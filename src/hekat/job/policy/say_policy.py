@@ -91,6 +91,11 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "the limit on what the guest learns of columns holds",
         "column_leak_waiver",
     ),
+    "slope_leak_waiver": _either(
+        "bottoms of hosts may train in a split network: their slopes tell hosts of columns here",
+        "no slopes of a split network open, which would tell hosts of columns here",
+        "slope_leak_waiver",
+    ),
     "bin_leak_waiver": _either(
         "sums of many trees may tell the guest in which bins the rows here lie",
         "the limit on what sums of trees tell the guest of bins holds",
@@ -145,6 +150,10 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         )
     ),
     "max_score_bits": lambda policy: "such a score is told to 2 to the power of minus that, at the finest",
+    "max_label_epsilon": lambda policy: (
+        "label privacy that hosts learn something through replaces labels by this epsilon or a smaller one, unless "
+        "label_leak_waiver says otherwise"
+    ),
     "max_sum_memory_mib": lambda policy: (
         "the guest of a job of trees (vertical_trees) may have this site keep so much memory for sums"
     ),

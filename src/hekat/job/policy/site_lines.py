@@ -16,10 +16,13 @@ from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
+from hekat.protocol.vertical_network.label_privacy.randomised_response import MAX_EPSILON
 from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB
 
 MOST_VALUE_BITS = 40
 """The most bits of a value that any protocol takes: fixed_point.value_bits of a vertical job."""
+MAX_LABEL_EPSILON = 3.0
+"""An attack on a replaced label then has an AUC of at most 0.953."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class SitePolicy:
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
     hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
+    `slope_leak_waiver` lets bottoms of hosts train in a split network, whose slopes tell them of others' columns,
     `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
     from hosts which rows a node has, so that they cannot hold sums to a least number of rows. `joined_rows` lets this
     process put the parties' rows together for a comparison. `single_ids` lets a party of an intersection ask about one
@@ -44,6 +48,7 @@ class SitePolicy:
     table by which a text is shown to all parties, where these find categories together.
     `max_predictions` is how many rows may be predicted in all with a party's part of a vertical or encrypted model
     (None: as `rows_to_predict` says), and their scores are told to 2^-max_score_bits at the finest.
+    `max_label_epsilon` is the largest epsilon by which labels may be replaced where hosts learn what follows from them.
     `max_sum_memory_mib` is the memory that the guest of a job of trees may have this site keep for sums.
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
     have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
@@ -61,6 +66,7 @@ class SitePolicy:
     vertical_forms: tuple[str, ...] = FORMS
     label_leak_waiver: bool = False
     column_leak_waiver: bool = False
+    slope_leak_waiver: bool = False
     bin_leak_waiver: bool = False
     hide_partition: bool = False
     joined_rows: bool = False
@@ -73,6 +79,7 @@ class SitePolicy:
     min_category_rows: int = LEAST_ROWS_OF_FOUND
     max_predictions: int | None = None
     max_score_bits: int = SCORE_BITS
+    max_label_epsilon: float = MAX_LABEL_EPSILON
     max_sum_memory_mib: int = SUM_MEMORY_MIB
     committee_members: tuple[str, ...] | None = None
     min_committee_members: int = 2
@@ -86,7 +93,7 @@ class SitePolicy:
 
 
 # The numbers that a line may hold; None: no most.
-_RANGES: Mapping[str, tuple[int, int | None, str]] = {
+_RANGES: Mapping[str, tuple[float, float | None, str]] = {
     "min_key_bits": (0, None, "number of bits"),
     "max_rounds": (0, None, "number of rounds"),
     "max_value_bits": (1, MOST_VALUE_BITS, "number of bits of a value"),
@@ -94,6 +101,7 @@ _RANGES: Mapping[str, tuple[int, int | None, str]] = {
     "min_category_rows": (1, MOST_MIN_ROWS, "number of rows"),
     "max_predictions": (0, None, "number of rows"),
     "max_score_bits": (LEAST_SCORE_BITS, MOST_SCORE_BITS, "number of bits of a score"),
+    "max_label_epsilon": (0, MAX_EPSILON, "epsilon of label privacy"),
     "max_sum_memory_mib": (1, None, "amount of memory in MiB"),
     "min_committee_members": (0, None, "number of members"),
     "min_parties": (0, None, "number of parties"),
@@ -113,6 +121,7 @@ def read_policy(section: Section) -> SitePolicy:
         vertical_forms=_read_names(section, "vertical_forms", FORMS, default.vertical_forms),
         label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
         column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
+        slope_leak_waiver=section.take("slope_leak_waiver", bool, default.slope_leak_waiver),
         bin_leak_waiver=section.take("bin_leak_waiver", bool, default.bin_leak_waiver),
         hide_partition=section.take("hide_partition", bool, default.hide_partition),
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
@@ -125,6 +134,7 @@ def read_policy(section: Section) -> SitePolicy:
         min_category_rows=section.take("min_category_rows", int, default.min_category_rows),
         max_predictions=section.take_optional("max_predictions", int),
         max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
+        max_label_epsilon=section.take("max_label_epsilon", float, default.max_label_epsilon),
         max_sum_memory_mib=section.take("max_sum_memory_mib", int, default.max_sum_memory_mib),
         committee_members=_read_keys_or_names(section, "committee_members"),
         min_committee_members=section.take("min_committee_members", int, default.min_committee_members),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
-from hekat.job.policy.site_lines import SitePolicy
+from hekat.job.policy.site_lines import MAX_LABEL_EPSILON, SitePolicy
 from hekat.job.site_file import Site
 from hekat.model import MODEL_NAMES
 
@@ -31,6 +31,13 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
         yield "policy.label_leak_waiver = true: a job may let hosts learn labels of single rows"
     if policy.column_leak_waiver:
         yield "policy.column_leak_waiver = true: a job may let the guest learn columns of hosts"
+    if policy.slope_leak_waiver:
+        yield "policy.slope_leak_waiver = true: a job may let hosts learn of the columns of all other parties"
+    if policy.max_label_epsilon > MAX_LABEL_EPSILON:
+        yield (
+            f"policy.max_label_epsilon = {policy.max_label_epsilon:g}: label privacy may leave nearly all labels as "
+            f"they are. Set {MAX_LABEL_EPSILON:g} or less"
+        )
     if policy.bin_leak_waiver:
         yield "policy.bin_leak_waiver = true: sums of many trees may tell the guest the bins of rows here"
     if policy.single_ids:

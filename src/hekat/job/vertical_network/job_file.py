@@ -22,7 +22,7 @@ from hekat.job.vertical.columns_job import (
 from hekat.protocol.role_names import check_role_name
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import VerticalNetworkSettings, check_receivers
 
 PROTOCOL: Final = "vertical_network"
 MODEL: Final = "network"
@@ -90,7 +90,7 @@ def _read_settings(top: Section, network: Section) -> VerticalNetworkSettings:
     model.finish()
     training, protection = top.take_section("training"), top.take_section("protection")
     label_privacy = top.take_section("label_privacy")
-    column_leak, label_leak = top.take_section("column_leak"), top.take_section("label_leak")
+    column_leak, label_leak, slope_leak = map(top.take_section, ("column_leak", "label_leak", "slope_leak"))
     default = VerticalNetworkSettings
     settings = VerticalNetworkSettings(
         guest=top.take("guest", str),
@@ -105,8 +105,9 @@ def _read_settings(top: Section, network: Section) -> VerticalNetworkSettings:
         label_privacy=label_privacy.take_optional("epsilon", float),
         rotation_accepted=column_leak.take_optional("accepted", str),
         labels_accepted=label_leak.take_optional("accepted", str),
+        slopes_accepted=slope_leak.take_optional("accepted", str),
     )
-    for section in (protection, label_privacy, column_leak, label_leak):
+    for section in (protection, label_privacy, column_leak, label_leak, slope_leak):
         section.finish()
     return settings
 
@@ -174,7 +175,9 @@ def _read_prediction(section: Section, settings: VerticalNetworkSettings) -> Net
     receivers = section.take_optional_texts("receivers")
     section.finish()
     named = (settings.guest,) if receivers is None else receivers
-    return NetworkPredictionSettings(settings.guest, settings.hosts, named)
+    checked = NetworkPredictionSettings(settings.guest, settings.hosts, named)
+    check_receivers(settings.hosts, checked.receivers, settings.label_privacy, settings.labels_accepted)
+    return checked
 
 
 def _refuse_sparse(top: Section) -> None:

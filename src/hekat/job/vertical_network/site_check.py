@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from hekat.errors import PolicyError
 from hekat.job.policy.job_limits import say_names
-from hekat.job.policy.policy_check import PolicyCheck, refusals_of, refuse_first
+from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
 from hekat.job.policy.shared_checks import check_protections, on_job, on_key_sizes, on_model, on_rounds
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
@@ -70,21 +70,59 @@ def on_protection(policy: SitePolicy, protection: str) -> PolicyCheck:
     )
 
 
+def on_told_labels(policy: SitePolicy, *, tells: bool) -> PolicyCheck:
+    """Whether hosts may learn the guest's labels as they are: from gradients, or from scores of rows they marked."""
+    return yes_or_no(
+        "policy.label_leak_waiver",
+        tells,
+        policy.label_leak_waiver,
+        PolicyError(
+            "the site does not allow that hosts learn its labels",
+            expected="policy.label_leak_waiver = true (gradients of a host's bottom tell it single labels, and so do "
+            "scores that a host receives)",
+            got="false",
+            cure="set label_privacy.epsilon in the job in place of [label_leak]; or protection.host_bottom = 'frozen', "
+            "under which no gradient opens, with scores for the guest alone",
+        ),
+    )
+
+
+def on_label_epsilon(policy: SitePolicy, epsilon: float | None) -> PolicyCheck:
+    """How much of a label may be told where labels are replaced; `epsilon` None: the line does not apply."""
+
+    def check() -> None:
+        if epsilon is not None and epsilon > policy.max_label_epsilon and not policy.label_leak_waiver:
+            raise PolicyError(
+                "the site does not allow that hosts learn so much of its labels",
+                expected=f"label_privacy.epsilon of at most {policy.max_label_epsilon:g}: policy.max_label_epsilon, or "
+                "policy.label_leak_waiver = true",
+                got=f"{epsilon:g}",
+                cure="lower label_privacy.epsilon in the job; at 8 nearly all labels stay as they are",
+            )
+
+    asked = APPLIES_NOT if epsilon is None else f"{epsilon:g}"
+    return PolicyCheck("policy.max_label_epsilon", asked, f"at most {policy.max_label_epsilon:g}", check)
+
+
 def _on_leaks(site: Site, job: NetworkJob, own: Collection[str]) -> list[PolicyCheck]:
-    """What others may learn of this site: a host's columns, and a guest's labels."""
+    """What others may learn of this site: a host's columns, a guest's labels, and columns from slopes."""
     settings, policy = job.settings, site.policy
+    trains, is_guest = settings.host_bottom == "trained", settings.guest in own
+    tells_labels = trains or not set(settings.hosts).isdisjoint(job.prediction.receivers)
+    concerned = is_guest or (len(settings.hosts) > 1 and bool(own))
     return [
         on_opened_features(policy, is_host=any(host in own for host in settings.hosts)),
+        on_told_labels(policy, tells=is_guest and settings.labels_accepted is not None),
+        on_label_epsilon(policy, settings.label_privacy if is_guest and tells_labels else None),
         yes_or_no(
-            "policy.label_leak_waiver",
-            settings.guest in own and settings.labels_accepted is not None,
-            policy.label_leak_waiver,
+            "policy.slope_leak_waiver",
+            trains and concerned,
+            policy.slope_leak_waiver,
             PolicyError(
-                "the site does not allow that hosts learn its labels",
-                expected="policy.label_leak_waiver = true (gradients of a host's bottom tell it single labels)",
+                "the site does not allow that hosts learn of its columns from slopes",
+                expected="policy.slope_leak_waiver = true (a row's slopes follow from the columns of all parties)",
                 got="false",
-                cure="set label_privacy.epsilon in the job in place of [label_leak], or protection.host_bottom = "
-                "'frozen', under which no gradient opens",
+                cure="set protection.host_bottom = 'frozen' in the job, under which no gradient opens",
             ),
         ),
     ]

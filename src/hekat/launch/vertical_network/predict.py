@@ -13,7 +13,12 @@ from hekat.data import Table
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.site_file import Site
 from hekat.job.vertical_network.job_file import PROTOCOL
-from hekat.job.vertical_network.site_check import on_opened_features, on_protection
+from hekat.job.vertical_network.site_check import (
+    on_label_epsilon,
+    on_opened_features,
+    on_protection,
+    on_told_labels,
+)
 from hekat.launch.vertical.predict import JointPredictions, PredictionWay, predict_with
 from hekat.ledger import RecordedChannel
 from hekat.model.answers import answers_of
@@ -37,20 +42,23 @@ def predict_network_jointly(
     *,
     bottoms: Mapping[str, str] | None = None,
     bottom_code: Mapping[str, str] | None = None,
+    label_privacy: float | None = None,
     timeout_s: float | None = None,
 ) -> JointPredictions:
     """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
 
     `receivers` learn the scores, the guest always: it alone where none is named. `bottoms` names by party the model
-    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training. Raises StateError
-    where parts are missing, InputError for other code, and as `predict_with`.
+    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training. `label_privacy`
+    is the epsilon that the labels were replaced by, None where they were not: hosts among the receivers then need
+    the guest's leave, as they do above the site's largest epsilon. Raises StateError where parts are missing,
+    InputError for other code, and as `predict_with`.
     """
     saved = NETWORK_PARTS.load_all(run_folder)
     settings = NetworkPredictionSettings.of(next(iter(saved.values())).part, receivers)
     found = {party: find_bottom(site, bottoms or {}, party) for party in saved}
     for party, bottom in found.items():
         check_same_code(party, bottom, (bottom_code or {}).get(party, ""))
-    return predict_with(_NetworkWay(saved, settings, found), run_folder, site, data_name, timeout_s)
+    return predict_with(_NetworkWay(saved, settings, found, label_privacy), run_folder, site, data_name, timeout_s)
 
 
 class _NetworkWay(PredictionWay[NetworkPart]):
@@ -61,18 +69,23 @@ class _NetworkWay(PredictionWay[NetworkPart]):
         saved: Mapping[str, SavedNetwork],
         settings: NetworkPredictionSettings,
         bottoms: Mapping[str, OwnBottom],
+        label_privacy: float | None,
     ) -> None:
         super().__init__(saved)
-        self._settings, self._bottoms = settings, bottoms
+        self._settings, self._bottoms, self._label_privacy = settings, bottoms, label_privacy
 
     @property
     def settings(self) -> NetworkPredictionSettings:
         return self._settings
 
     def checks(self, site: Site) -> list[PolicyCheck]:
+        policy, hosts, epsilon = site.policy, self._settings.hosts, self._label_privacy
+        tells = self._settings.guest in site.parties and not set(hosts).isdisjoint(self._settings.receivers)
         return [
-            on_protection(site.policy, self.first.part.protection),
-            on_opened_features(site.policy, is_host=any(host in site.parties for host in self.first.part.hosts)),
+            on_told_labels(policy, tells=tells and epsilon is None),
+            on_label_epsilon(policy, epsilon if tells else None),
+            on_protection(policy, self.first.part.protection),
+            on_opened_features(policy, is_host=any(host in site.parties for host in hosts)),
         ]
 
     def predict(

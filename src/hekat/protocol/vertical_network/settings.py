@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
@@ -20,6 +20,7 @@ HOST_BOTTOMS: tuple[str, ...] = get_args(HostBottom)
 FORMS = ("shared",)
 ROTATION_ACCEPTED: Final = "the guest may learn my columns but for a rotation"
 LABELS_ACCEPTED: Final = "the host may learn labels"
+SLOPES_ACCEPTED: Final = "hosts may learn columns of the guest and of each other"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class VerticalNetworkSettings:
     `label_privacy` is the epsilon of randomised response: each label is replaced once with known odds. Without it
     `trained` needs `labels_accepted`, the words LABELS_ACCEPTED. `rotation_accepted` are the words ROTATION_ACCEPTED:
     outputs of the interactive layer open to the guest, and over the steps they tell it as much of each host.
+    `trained` needs `slopes_accepted` as well, the words SLOPES_ACCEPTED: a row's slopes follow from the columns of all
+    parties, and label privacy is of labels alone.
 
     Raises JobError with the cure.
     """
@@ -50,6 +53,7 @@ class VerticalNetworkSettings:
     label_privacy: float | None = None
     rotation_accepted: str | None = None
     labels_accepted: str | None = None
+    slopes_accepted: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
@@ -133,6 +137,7 @@ def _check_waivers(settings: VerticalNetworkSettings) -> None:
     for key, words, known in (
         ("column_leak.accepted", settings.rotation_accepted, ROTATION_ACCEPTED),
         ("label_leak.accepted", settings.labels_accepted, LABELS_ACCEPTED),
+        ("slope_leak.accepted", settings.slopes_accepted, SLOPES_ACCEPTED),
     ):
         if words not in (None, known):
             refuse_setting(key, f"the words {known!r}, or no such line", "other words")
@@ -149,6 +154,31 @@ def _check_waivers(settings: VerticalNetworkSettings) -> None:
             expected=f"label_privacy.epsilon, or label_leak.accepted = {LABELS_ACCEPTED!r}",
             got="neither",
             cure="set label_privacy.epsilon, or protection.host_bottom = 'frozen', which opens nothing to hosts",
+        )
+    if settings.host_bottom == "trained" and settings.slopes_accepted is None:
+        raise JobError(
+            "slopes of a host's bottom tell it something of the columns of all other parties",
+            expected=f"slope_leak.accepted = {SLOPES_ACCEPTED!r} in the job, and at each site",
+            got="no such line",
+            cure="write the line where all agree, or set protection.host_bottom = 'frozen': it opens nothing to hosts",
+        )
+
+
+def check_receivers(
+    hosts: Sequence[str], receivers: Collection[str], label_privacy: float | None, labels_accepted: str | None
+) -> None:
+    """Raise JobError where a host would be told scores of labels as they are.
+
+    A host that lies marks a row with a feature of its own, and the difference of two scores then tells the row's label.
+    """
+    told = [host for host in hosts if host in receivers]
+    if told and label_privacy is None and labels_accepted is None:
+        raise JobError(
+            f"scores tell a host such as {told[0]} the labels of rows that it has marked",
+            expected=f"prediction.receivers without hosts, label_privacy.epsilon, or label_leak.accepted = "
+            f"{LABELS_ACCEPTED!r}",
+            got=f"{', '.join(told)} among prediction.receivers",
+            cure="let the guest alone receive scores, or set label_privacy.epsilon",
         )
 
 

@@ -22,7 +22,12 @@ _SETTINGS = shape.record(
         "epochs": shape.count,
         "rotation_accepted": shape.text,
     },
-    {"label_privacy": shape.number, "labels_accepted": shape.text, "bottoms": shape.list_of(shape.text)},
+    {
+        "label_privacy": shape.number,
+        "labels_accepted": shape.text,
+        "slopes_accepted": shape.text,
+        "bottoms": shape.list_of(shape.text),
+    },
 )
 _RESULT = shape.record(
     {

@@ -59,6 +59,7 @@ _SETTING_NAMES: Final = {
     "seed": "seed of the batches",
     "label_privacy": "epsilon by which labels were replaced once",
     "labels_accepted": "what gradients tell of labels waived in the words",
+    "slopes_accepted": "what slopes tell hosts of columns waived in the words",
     "rotation_accepted": "what the guest learns of hosts waived in the words",
     "hold_out": "fraction of the common rows that is measured on and not trained on",
     "classes": "classes",

@@ -45,6 +45,8 @@ def describe_network_settings(job: NetworkJob) -> Described:
         described["label_privacy"] = settings.label_privacy
     if settings.labels_accepted is not None:
         described["labels_accepted"] = settings.labels_accepted
+    if settings.slopes_accepted is not None:
+        described["slopes_accepted"] = settings.slopes_accepted
     if job.intersection is not None and job.intersection.kind == "rsa_blind":
         described["intersection_key_bits"] = job.intersection.key_bits
     return described
