@@ -1,0 +1,1 @@
+"""A network of squares whose weights, activations and slopes all lie in shares of guest and host: steps of a batch."""
