@@ -21,7 +21,7 @@ from hekat.job.vertical_network.job_file import PROTOCOL
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun
 from hekat.protocol.vertical_network.roles import run_role
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, VerticalNetworkSettings
 from hekat.run.vertical_network.load_inputs import NetworkInputs
 
 _DIGEST = bytes(32)
@@ -90,11 +90,12 @@ def _rehearse(inputs: NetworkInputs, batch_rows: int, batches: int) -> RoleCosts
 
 
 def _rehearsed_settings(settings: VerticalNetworkSettings) -> VerticalNetworkSettings:
-    """The job's, of two epochs, with no row held out."""
+    """The job's, of two epochs, with no row held out; random labels need no privacy, and no ids."""
     training = replace(
         settings.training, epochs=_REHEARSED_EPOCHS, validation_fraction=0.0, patience=0, stop_at_loss=0.0
     )
-    return replace(settings, training=training)
+    accepted = settings.labels_accepted if settings.label_privacy is None else LABELS_ACCEPTED
+    return replace(settings, training=training, label_privacy=None, labels_accepted=accepted)
 
 
 def _random_table(

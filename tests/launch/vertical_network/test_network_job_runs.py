@@ -14,11 +14,14 @@ from hekat.job.site_file import load_site
 from hekat.launch.local.processes import JobFiles
 from hekat.launch.vertical_network.predict import predict_network_jointly
 from hekat.launch.vertical_network.run import run_network_in_processes, run_network_job
+from hekat.protocol.vertical_network.settings import SLOPES_ACCEPTED
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page, terminal_findings, terminal_tables
+from hekat.run.vertical_network.own_labels import check_keeps_flips, label_flips_of
 from hekat.run.vertical_network.part_file import NETWORK_PARTS
 from hekat.state.array_file import decode_arrays, encode_arrays
 
+POLICY = "[policy]\nprotections = ['lattice']\ncolumn_leak_waiver = true\n"
 LONGER = "[training]\nepochs = 10\nbatch_rows = 30\nlearning_rate = 0.02\n"
 MEASURED = "[validation]\nhold_out = 0.25\n[compare]\ncentralised = true\n"
 
@@ -131,12 +134,35 @@ def test_label_privacy_needs_a_place_to_keep_what_is_replaced(clinics, tmp_path)
     run = run_network_job(inputs, tmp_path / "runs")
     kept = (clinics.folder / "kept" / "label_flips").read_bytes()
     assert any("labels were replaced once by chance (epsilon 2)" in note for note in run.summary["notes"])
-    run_network_job(clinics.load_inputs(), tmp_path / "runs")
+    assert any(
+        "new flips: labels are replaced by a key that began with this run" in note for note in run.summary["notes"]
+    )
+    again = run_network_job(clinics.load_inputs(), tmp_path / "runs")
+    assert not any("new flips" in note for note in again.summary["notes"])
     assert (clinics.folder / "kept" / "label_flips").read_bytes() == kept
     other = replace(inputs, job=replace(inputs.job, settings=replace(inputs.job.settings, label_privacy=3.0)))
     with pytest.raises(PartyStoppedError) as stopped:
         run_network_job(other, tmp_path / "runs")
     assert isinstance(stopped.value.__cause__, PolicyError)
+
+
+def test_labels_of_a_run_answer_to_the_name_that_the_site_gives_them(clinics) -> None:
+    """A job could call the same rows by two names, or its site hold the same labels in two files."""
+    clinics.write_job("[protection]\nkind = 'none'\n[label_privacy]\nepsilon = 2\n")
+    path = clinics.write_site(party={"clinic": "state = 'kept'"})
+    second = "[party.clinic.data.people]\nsource = 'csv'\npath = 'clinic.csv'\nid = 'patient'\nlabel = 'label'\n"
+    unnamed = "[party.clinic.data.made]\nsource = 'python'\nfunction = 'rows:make'\nid = 'patient'\n"
+    arrays = "[party.clinic.data.arrays]\nsource = 'npy'\nfeatures = 'x.npy'\nlabels = 'copied/y.npy'\n"
+    job, whole = clinics.load_inputs().job, path.read_text()
+    path.write_text(f"{whole}{second}{unnamed}{arrays}")
+    site = load_site(path)
+    names = {
+        data: label_flips_of(site, replace(job, data=data), "clinic")["label_name"] for data in ("patients", "people")
+    }
+    assert names == {"patients": "label", "people": "label"}
+    for data in ("made", "arrays"):
+        with pytest.raises(JobError, match="does not name the column of its labels"):
+            check_keeps_flips(site, replace(job, data=data))
 
 
 def test_more_columns_than_the_layer_takes_are_refused_before_it_begins(clinics) -> None:
@@ -163,6 +189,13 @@ def test_a_dry_run_says_who_would_learn_what_and_writes_nothing(clinics, monkeyp
     assert told["estimate"]["total"]["sent_bytes"] > 0
     assert told["prediction"]["rows_at_most"] == 40
     assert not (clinics.folder / "runs").exists()
+    trained = f"[protection]\nkind = 'lattice'\nhost_bottom = 'trained'\n[slope_leak]\naccepted = '{SLOPES_ACCEPTED}'\n"
+    clinics.write_job(f"{trained}[label_privacy]\nepsilon = 2\n")
+    clinics.write_site(f"{POLICY}slope_leak_waiver = true\n", party={"clinic": "state = 'kept'"})
+    assert main(["run", "job.toml", "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["parties"][1]["learns"] == "what replaced labels tell, epsilon 2, and something of all others' columns"
+    assert not (clinics.folder / "kept").exists()
 
 
 @pytest.mark.parametrize(

@@ -141,5 +141,6 @@ def test_the_ledger_says_what_opens() -> None:
         assert "protection is NONE" in notes
         assert "but for a rotation, by the end of the run: 5 of 5 of shop, 5 of 5 of telco" in notes
         assert "slopes of features tell hosts the labels of bank: nothing bounds that" in notes
+        assert "slopes of features tell each host of columns of bank and shop and telco: nothing bounds that" in notes
         assert "move at a rate of 0.0999" in notes or "move at a rate of 0.1" in notes
         assert "goes astray in the run with odds of at most 2^-" in notes

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.protocol.vertical_network.driven import chosen, drive
-from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, make_settings
+from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, ends, make_settings
 
+from hekat.errors import InputError, ProtocolError
 from hekat.protocol.shares.share_array import add_shares, from_integers, random_shares, shift_left, subtract, to_floats
 from hekat.protocol.vertical_network.fixed_point import add
 from hekat.protocol.vertical_network.fixed_point import signed as to_integers
 from hekat.protocol.vertical_network.host_masks import HostMasks
+from hekat.protocol.vertical_network.host_side.loop import HostLoop
 from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.shared_addend import SharedAddend
 
@@ -136,3 +138,27 @@ def test_both_sides_truncate_to_the_weights_by_pads_of_each_step() -> None:
         assert np.abs(opened - weights * 2**20).max() < 1.5
         found.append(guest.used)
     assert (found[0] != found[1]).any()
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_no_mask_covers_two_outputs(hosts: int) -> None:
+    """The difference of two would open to the guest, of one host alone."""
+    masks = HostMasks(dict.fromkeys(HOSTS[1:hosts], bytes(32)), {})
+    numbers = np.arange(6, dtype=np.uint64).reshape(2, 3)
+    masks.cover("epoch-1/batch-1", numbers)
+    masks.cover("epoch-1/batch-2", numbers)
+    with pytest.raises(ProtocolError, match=r"step epoch-1/batch-1 is played a second time"):
+        masks.cover("epoch-1/batch-1", numbers + np.uint64(5))
+
+
+def test_a_kept_batch_takes_no_other_features() -> None:
+    settings, sizes = settings_of(20, 3, 2, 1, training={"epochs": 2})
+    first = chosen(2, sizes, 3)
+    calls = iter(range(10))
+
+    def features(host: str, number: int) -> Any:
+        return first(host, number) + (0.5 if next(calls) >= len(sizes) else 0.0)
+
+    with pytest.MonkeyPatch.context() as patch, ends(InputError, "batch 1 comes with other features than before"):
+        patch.setattr(HostLoop, "has_features", lambda self, number: False)
+        drive(settings, 20, features, lambda step, outputs: np.zeros_like(outputs))

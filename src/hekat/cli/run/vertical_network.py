@@ -31,7 +31,7 @@ ALARM = "Protection is NONE: features, gradients and weights are sent in the cle
 _LABELS = {
     "frozen": "nothing of labels: no gradient opens to it",
     "source": "nothing of labels: no gradient opens to it",
-    "trained": "labels, off the gradients of its bottom",
+    "trained": "labels, off the gradients of its bottom, and something of all others' columns",
 }
 
 
@@ -115,5 +115,5 @@ def _learns(inputs: NetworkInputs, party: str) -> str:
     if party == settings.guest:
         return "features of hosts but for a rotation"
     if settings.host_bottom == "trained" and settings.label_privacy is not None:
-        return f"what replaced labels tell, epsilon {settings.label_privacy:g}"
+        return f"what replaced labels tell, epsilon {settings.label_privacy:g}, and something of all others' columns"
     return _LABELS[settings.host_bottom]

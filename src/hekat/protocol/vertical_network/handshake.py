@@ -151,6 +151,10 @@ def note_run(
     if settings.host_bottom == "trained":
         bound = "nothing bounds that" if settings.label_privacy is None else "label privacy bounds that"
         ledger.note("setup", f"slopes of features tell hosts the labels of {settings.guest}: {bound}", "disclosed")
+        told = " and ".join(settings.parties)
+        ledger.note(
+            "setup", f"slopes of features tell each host of columns of {told}: nothing bounds that", "disclosed"
+        )
     rate = training.taken_rate(plan.most_rows)
     ledger.note(
         "setup", f"weights of hosts move at a rate of {rate:.9g} in a batch of {plan.most_rows:,} rows", "public"

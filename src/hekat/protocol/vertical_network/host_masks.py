@@ -27,9 +27,21 @@ class HostMasks:
 
     def __init__(self, added: Mapping[str, bytes], taken: Mapping[str, bytes]) -> None:
         self._added, self._taken = dict(added), dict(taken)
+        self._used: set[str] = set()
 
     def cover(self, step: str, numbers: Residues) -> Residues:
-        """The numbers mod 2^60 with this host's mask of the step."""
+        """The numbers mod 2^60 with this host's mask of the step.
+
+        Raises ProtocolError for a step that was played before: under one mask two outputs show their difference.
+        """
+        if step in self._used:
+            raise ProtocolError(
+                f"step {step} is played a second time, under the masks of the first",
+                expected="each batch once in an epoch, and each epoch once in a session",
+                got="the same epoch and batch again",
+                cure="number epochs onwards; a loop plays every batch of an epoch once",
+            )
+        self._used.add(step)
         for seed in self._added.values():
             numbers = add(numbers, _stream(seed, step, numbers.shape))
         for seed in self._taken.values():

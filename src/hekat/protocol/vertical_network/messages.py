@@ -115,7 +115,8 @@ class FeatureSlopesMessage:
     """Guest to a host whose bottom trains: its share of the slopes of the host's features, (rows, m)."""
 
     share: npt.NDArray[np.uint64] = disclosed(
-        "the slopes of the loss by the host's features of each row, and so the labels that the guest trains on"
+        "the slopes of the loss by the host's features of each row: the labels that the guest trains on, and something "
+        "of the columns of the guest and of other hosts"
     )
 
 

@@ -13,8 +13,8 @@ from hekat.toml_text import toml_key
 
 
 def check_keeps_flips(site: Site, job: NetworkJob) -> None:
-    """Raise JobError for label privacy at a guest whose site has no place to keep flips of labels: with new ones in
-    each run, runs would add up."""
+    """Raise JobError for label privacy at a guest whose site has no place to keep flips of labels, or does not name
+    what they answer: with new ones in each run, or under each name that a job gives, runs would add up."""
     guest = job.settings.guest
     held = site.parties.get(guest)
     if job.settings.label_privacy is not None and (held is None or held.state is None):
@@ -23,6 +23,14 @@ def check_keeps_flips(site: Site, job: NetworkJob) -> None:
             expected=f"state under [{toml_key('party', guest)}]: every run on the same rows replaces the same labels",
             got="no such line",
             cure=f'add state = "state/{guest}" to the site file',
+        )
+    if job.settings.label_privacy is not None and "label" not in find_source(site, guest, job.data).options:
+        raise JobError(
+            f"the site of {guest} does not name the column of its labels",
+            expected="a line label in its data source: labels of one name are replaced alike, whatever a job calls the "
+            "data and wherever it lies",
+            got="no such line",
+            cure="add the line, or name another kind of source that has it, such as csv or parquet",
         )
 
 
@@ -35,10 +43,8 @@ def label_flips_of(site: Site, job: NetworkJob, role: str) -> dict[str, Any]:
     check_keeps_flips(site, job)
     state = site.parties[role].state
     assert state is not None  # checked
-    options = find_source(site, role, job.data).options
-    # Two columns of labels answer apart only under two names; sources without one go by the name of their data.
-    name = options.get("label", options.get("labels", job.data))
+    # Two columns of labels answer apart only under two names, which the site gives: a job could have any two.
     return {
         "label_flips": LabelFlips.open_or_create(state / LABEL_FLIPS_FILE, role),
-        "label_name": str(name),
+        "label_name": str(find_source(site, role, job.data).options["label"]),
     }

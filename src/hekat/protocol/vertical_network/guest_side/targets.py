@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
 FLIPS = "label_flips"
+NEW_FLIPS: Final = (
+    "new flips: labels are replaced by a key that began with this run; were the same rows trained on before, hosts add "
+    "both up, so put the earlier file of label flips back"
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,9 @@ def make_targets(table: Table, settings: VerticalNetworkSettings, run: NetworkRu
     _check_flips(run, digest)
     answers = flips.flip(classes, table.ids, LabelQuestion(run.label_name, settings.classes), response)
     ledger.note("setup", response.describe(), "disclosed")
+    if flips.is_new:
+        ledger.note("setup", NEW_FLIPS, "disclosed")
+        run.warn(NEW_FLIPS)
     unbiased = response.unbiased_targets(answers)
     return Targets(unbiased[:, 1:] if count == 2 else unbiased, flips=digest)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_network.arithmetic.make import make_arithmetic
 from hekat.protocol.vertical_network.fixed_point import FEATURE_BITS, FloatArray, IntArray, Rounding
@@ -68,7 +69,8 @@ class HostLoop:
         """Give the guest this host's part of the outputs of batch `number` (the first is 0).
 
         `features` (rows, m) may be None where they are kept and were given before. Raises InputError for NaN or
-        infinity, BoundError where too many lie beyond 8.
+        infinity, and for other features of a batch that is kept; BoundError where too many lie beyond 8; ProtocolError
+        for a batch that was played in this epoch before.
         """
         self._step = batch_step(epoch, number)
         if features is None:
@@ -76,7 +78,7 @@ class HostLoop:
         else:
             self._features = self._rounding.round(features)
             if self.keeps_features:
-                self._kept[number] = self._features
+                _check_kept(self._kept.setdefault(number, self._features), self._features, number)
         self._layer.forward(self._step, number, self._features)
 
     def backward(self) -> FloatArray | None:
@@ -124,3 +126,14 @@ class HostLoop:
         if run.begins_with is not None:
             addend.begin_from(run.begins_with)
         return addend
+
+
+def _check_kept(kept: IntArray, features: IntArray, number: int) -> None:
+    """Raise InputError where a batch comes with other features than those that the guest was sent, encrypted, once."""
+    if not np.array_equal(kept, features):
+        raise InputError(
+            f"batch {number + 1} comes with other features than before",
+            expected="the features that it was given first: under this host_bottom they are encrypted once and kept",
+            got="others",
+            cure="give a batch the same rows and the same fixed map in every epoch, or None",
+        )

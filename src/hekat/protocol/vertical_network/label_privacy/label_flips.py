@@ -68,8 +68,9 @@ class LabelFlips:
     Threads and processes may share the file.
     """
 
-    def __init__(self, record: _Record, path: Path | None) -> None:
-        self._record, self._path = record, path
+    def __init__(self, record: _Record, path: Path | None, *, is_new: bool = False) -> None:
+        """`is_new`: the key was drawn for this run, so runs before it, if there were any, had other flips."""
+        self._record, self._path, self.is_new = record, path, is_new
 
     @classmethod
     def open_or_create(cls, path: Path, party: str) -> Self:
@@ -82,7 +83,7 @@ class LabelFlips:
                 return cls(_read(path, party), path)
             record = _new_record(party)
             create_file(path, _encode(record), mode=_FILE_MODE)
-            return cls(record, path)
+            return cls(record, path, is_new=True)
 
     @classmethod
     def in_memory(cls, party: str) -> Self:
