@@ -172,7 +172,7 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
         "encrypted_model": (
             head.format(protocol="encrypted_model")
             + 'hosts = ["north", "south"]\nowner = "lab"\naggregator = "hub"\narbiter = "judge"\ndata = "visits"\n'
-            + 'classes = ["no", "yes"]\n[protection]\nkind = "paillier"\n'
+            + 'classes = ["no", "yes"]\nallow_two_parties = true\n[protection]\nkind = "paillier"\n'
             + f"{columns}{keys['encrypted_model']}",
             load_encrypted_model_job,
         ),

@@ -186,6 +186,7 @@ def make_settings(protection: str, training: EncryptedTraining) -> EncryptedMode
         classes=("0", "1"),
         protection=protection,  # type: ignore[arg-type]
         key_bits=KEY_BITS,
+        allow_two_parties=True,
         training=training,
     )
 

@@ -161,6 +161,10 @@ def _of_encrypted_model(job: EncryptedModelJob) -> Iterator[Term]:
     every = training.report_every
     opened = f"every {count_of(every, 'round')}, and after the last one" if every else "after the last round"
     yield "the owner is given the model", opened
+    if training.reported_count > 1:
+        yield "models on the way", "how they follow from each other TELLS of sums of products of hosts' columns"
+    if len(settings.hosts) == 2:
+        yield "two hosts", "each LEARNS the other's row count, means and spreads by subtraction"
     if training.standardise:
         yield "opened sums", "means and spreads of columns over all hosts, which hosts and owner learn"
     if job.hold_out:

@@ -51,7 +51,7 @@ def test_the_files_run_once_tables_lie_where_they_say(tmp_path, capsys) -> None:
     assert main([*INIT, str(tmp_path), "--model", "linear", "--label", "stay", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["protocol"] == "encrypted_model"
     (tmp_path / "data").mkdir()
-    for name in ("alpha", "beta"):
+    for name in ("alpha", "beta", "gamma"):
         rows = [f"{n % 7},{(3 * n) % 5},{n % 7 + 2 * ((3 * n) % 5)}" for n in range(40)]
         (tmp_path / "data" / f"{name}.csv").write_text("\n".join(["age,dose,stay", *rows]) + "\n")
     job = tmp_path / "job.toml"
@@ -72,6 +72,7 @@ def test_the_files_run_once_tables_lie_where_they_say(tmp_path, capsys) -> None:
         (["--data", "sql"], "--data is for jobs of other protocols"),
         (["--model", "mlp"], "--model does not fit this job"),
         (["--hosts", "a"], "hosts"),
+        (["--hosts", "a,b"], "--allow-two-parties"),
         (["--arbiter", "hub"], "a different name for each"),
         (["--owner", "../x"], "name cannot be used"),
         (["--classes", "yes"], "classes"),
@@ -83,3 +84,8 @@ def test_choices_that_no_job_can_have_are_refused_and_nothing_is_written(tmp_pat
     assert main([*INIT, str(folder), *words]) == 2
     assert what in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_two_hosts_that_accept_it_have_a_job_that_says_so(tmp_path) -> None:
+    assert main([*INIT, str(tmp_path), "--hosts", "a,b", "--allow-two-parties"]) == 0
+    assert load_encrypted_model_job(tmp_path / "job.toml").settings.allow_two_parties

@@ -17,6 +17,7 @@ from hekat.protocol.encrypted_model.training_settings import EncryptedTraining
 HEAD = (
     'format = 2\nname = "clinics"\nprotocol = "encrypted_model"\nhosts = ["north", "lake"]\nowner = "lab"\n'
     'aggregator = "hub"\narbiter = "judge"\ndata = "rows"\n'
+    "allow_two_parties = true\n"
 )
 CLASSES = 'classes = ["no", "yes"]\n'
 SITE = "format = 1\n" + "".join(
@@ -223,3 +224,22 @@ def test_who_approves_the_job_reads_that_the_owner_alone_gets_the_model(load) ->
     assert terms["owner"] == "lab: alone GETS THE MODEL"
     assert "must not work with the aggregator or a host" in terms["arbiter"]
     assert "means and spreads" in terms["opened sums"]
+
+
+def test_two_hosts_say_that_they_accept_what_each_learns_of_the_other(load) -> None:
+    with pytest.raises(PolicyError, match="two hosts learn each other") as refusal:
+        load(CLASSES, HEAD.replace("allow_two_parties = true\n", ""))
+    assert "allow_two_parties = true" in refusal.value.cure
+    assert "LEARNS the other's row count" in dict(terms_of(load(CLASSES)))["two hosts"]
+    three = HEAD.replace("allow_two_parties = true\n", "").replace('"lake"]', '"lake", "hill"]')
+    assert not load(CLASSES, three).settings.allow_two_parties
+
+
+def test_a_site_bounds_how_many_models_of_one_training_the_owner_is_given(load, tmp_path) -> None:
+    job = load(f"{CLASSES}[training]\nrounds = 11\nreport_every = 1\n")
+    assert "TELLS of sums of products" in dict(terms_of(job))["models on the way"]
+    with pytest.raises(PolicyError, match="so many models of one training") as refusal:
+        check_site_allows_encrypted_model(site_of(tmp_path), job)
+    assert "policy.max_reported_models = 10" in refusal.value.expected
+    check_site_allows_encrypted_model(site_of(tmp_path, "max_reported_models = 11"), job)
+    check_site_allows_encrypted_model(site_of(tmp_path), load(f"{CLASSES}[training]\nrounds = 11\n"))

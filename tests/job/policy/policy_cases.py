@@ -59,14 +59,14 @@ def trees(*sections: str, protection: str = "") -> str:
     )
 
 
-def encrypted_model(*sections: str, protection: str = "") -> str:
+def encrypted_model(*sections: str, training: str = "", protection: str = "") -> str:
     """Three rounds of two hosts on a model that a third party gets."""
     return _job(
         "encrypted_model",
         'hosts = ["north", "east"]\nowner = "south"\naggregator = "hub"\narbiter = "notary"\ndata = "visits"\n'
-        'classes = ["no", "yes"]',
+        'classes = ["no", "yes"]\nallow_two_parties = true',
         *sections,
-        "[training]\nrounds = 3",
+        f"[training]\nrounds = 3\n{training}",
         f"[protection]\n{protection}",
     )
 
@@ -200,6 +200,9 @@ CASES: Mapping[str, Case] = {
     "protocols: encrypted model": Case(encrypted_model(), PSI, 'protocols = ["encrypted_model"]'),
     "protections: encrypted model": Case(encrypted_model(), 'protections = ["paillier"]', 'protections = ["lattice"]'),
     "models: encrypted model": Case(encrypted_model(), 'models = ["linear"]', 'models = ["logistic"]'),
+    "max_reported_models": Case(
+        encrypted_model(training="report_every = 2"), "max_reported_models = 1", "max_reported_models = 2"
+    ),
     "max_rounds: encrypted model": Case(encrypted_model(), "max_rounds = 2", "max_rounds = 3"),
     "min_parties: encrypted model": Case(encrypted_model(), "min_parties = 3", "min_parties = 2"),
     "min_key_bits: encrypted model": Case(

@@ -36,6 +36,7 @@ class Clinics:
         path = self.folder / "job.toml"
         path.write_text(
             f'format = 2\nname = "clinics"\nprotocol = "encrypted_model"\nhosts = ["north", "lake"]\n'
+            "allow_two_parties = true\n"
             f'owner = "{owner}"\naggregator = "hub"\narbiter = "judge"\ndata = "patients"\ntimeout_s = 60\n'
             f"{classes}{head}"
             f"[training]\nrounds = 4\nbatch_rows = 16\nseed = 5\n{training}"

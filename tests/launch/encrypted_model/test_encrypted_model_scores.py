@@ -18,6 +18,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.encrypted_model.predict import score_jointly
 from hekat.launch.encrypted_model.run import run_encrypted_model_job
 from hekat.launch.vertical.predict import PREDICTIONS_FOLDER, JointPredictions
+from hekat.protocol.encrypted_model.prediction.settings import usual_rows
 from hekat.run.encrypted_model.kept_part import load_kept_part
 from hekat.run.horizontal.predict import predict, rebuild_model
 from hekat.run.horizontal.trained_model import MODEL_FILE, load_trained_model
@@ -27,6 +28,7 @@ from hekat.state import Counter
 
 UNIT = 2.0**-12
 COLUMNS = 5
+MOST = usual_rows(COLUMNS)
 NEW = 'source = "csv"\npath = "new.csv"\nlabel = "sick"\nid = "who"\n'
 
 
@@ -37,7 +39,7 @@ class Place:
         self.run, self.site = folder / "run", folder / "site.toml"
         shutil.copytree(finished.result.folder, self.run)
         self.clinics = Clinics(finished.clinics.folder)
-        self.write_rows(3)
+        self.write_rows(MOST)
         self.write_site()
 
     def write_rows(self, count: int) -> None:
@@ -81,7 +83,7 @@ def test_scores_are_those_of_the_owners_model(place, receiver) -> None:
     owned = place.owned()
     (learned,) = joint.by_receiver
     found = joint.by_receiver[learned]
-    assert (learned, joint.sizes, joint.common) == (receiver or "north", {"north": 3}, 3)
+    assert (learned, joint.sizes, joint.common) == (receiver or "north", {"north": MOST}, MOST)
     assert np.abs(logits(found.probabilities) - logits(owned.probabilities)).max() <= 1.1 * UNIT
     assert found.classes == ("no", "yes")
     if receiver is None:
@@ -115,18 +117,20 @@ def test_other_tasks_have_the_same_answers_too(tmp_path, classes, training) -> N
 
 
 def test_rows_are_counted_over_all_predictions_whoever_asks(place) -> None:
+    place.write_rows(1)
     place.score()
+    place.write_rows(MOST)
     with pytest.raises(PolicyError, match=r"the site of (hub|judge) does not allow so many") as refused:
         place.score("lake", "north")
-    assert refused.value.expected == f"at most {COLUMNS} rows in all: policy.max_predictions"
+    assert refused.value.expected == f"at most {MOST} rows in all: policy.max_predictions"
     assert len([*(place.run / PREDICTIONS_FOLDER).iterdir()]) == 1  # refused before any role is played
-    place.write_rows(2)
+    place.write_rows(MOST - 1)
     place.score("lake")
     assert {role: place.counted(role) for role in ("north", "lake", "hub", "judge")} == {
-        "north": 3,
-        "lake": 2,
-        "hub": COLUMNS,
-        "judge": COLUMNS,
+        "north": 1,
+        "lake": MOST - 1,
+        "hub": MOST,
+        "judge": MOST,
     }
     place.write_rows(1)
     with pytest.raises(PolicyError):
@@ -209,7 +213,7 @@ def test_parts_of_another_run_or_role_are_refused(place, encrypted) -> None:
     with pytest.raises(StateError, match="does not hold what hub keeps"):
         place.score()
     (kept / "hub.npz").write_bytes(own)
-    assert place.score().common == 3
+    assert place.score().common == MOST
 
 
 def test_the_command_scores_together_where_no_model_lies_or_receivers_are_named(place, tmp_path, capsys) -> None:
@@ -218,13 +222,13 @@ def test_the_command_scores_together_where_no_model_lies_or_receivers_are_named(
     # The owner's model predicts alone, and nothing is counted.
     assert place.command(*rows, "--party", "north") == 0
     assert not (place.run / COUNTS_FOLDER).exists()
-    place.write_rows(2)
+    place.write_rows(1)
     assert place.command(*rows, "--receivers", "north", "--out", str(out)) == 0
-    assert "2 rows of north were scored by a model that no role read" in capsys.readouterr().out
+    assert "1 rows of north were scored by a model that no role read" in capsys.readouterr().out
     assert out.read_text().startswith("id,prediction,probability_no,probability_yes\np1,")
     (place.run / MODEL_FILE).unlink()
     assert place.command(*rows, "--party", "lake", "--json") == 0
-    assert '"lake": 2' in capsys.readouterr().out
+    assert '"lake": 1' in capsys.readouterr().out
     for refused in (
         ["--data", str(tmp_path / "new.csv")],
         ["--source", "new"],
@@ -233,4 +237,4 @@ def test_the_command_scores_together_where_no_model_lies_or_receivers_are_named(
         [*rows, "--party", "north", "--score-bits", "20"],
     ):
         assert place.command(*refused) == 2
-    assert place.counted("judge") == 4
+    assert place.counted("judge") == MOST

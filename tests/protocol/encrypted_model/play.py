@@ -44,7 +44,7 @@ def make_settings(
         task="linear" if kind == "linear" else "logistic",
         classes=CLASSES[kind],
         training=EncryptedTraining(**training),
-        **({"protection": "none", "key_bits": 2048} | changes),
+        **({"protection": "none", "key_bits": 2048, "allow_two_parties": hosts == 2} | changes),
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.protocol.encrypted_model.play import AGGREGATOR, ARBITER, make_settings, make_tables, play
 
 from hekat.errors import BoundError
+from hekat.protocol.encrypted_model.arithmetic.bfv import check_told_numbers, lay_out_round, told_hiding_bits
 from hekat.protocol.encrypted_model.capacity import plan_round
 
 
@@ -40,3 +43,15 @@ def test_wide_tables_take_as_many_products_as_their_square() -> None:
         plan_round(settings, 4096)
     with pytest.raises(BoundError, match="too many numbers"):
         plan_round(make_settings(protection="lattice"), 2048)
+
+
+@pytest.mark.parametrize("hosts", [2, 100])
+@pytest.mark.parametrize("size", [2, 24, 4096])
+def test_noise_shows_in_the_owners_numbers_with_odds_below_2_to_the_minus_40(size: int, hosts: int) -> None:
+    layout = lay_out_round((size, 1), hosts)
+    assert told_hiding_bits(layout, hosts) >= 40
+    # Of larger entries, as of more hosts, it would show more often: a bit more of them, a bit less hidden.
+    more = replace(layout, plain_bound=2 * layout.plain_bound)
+    assert told_hiding_bits(more, hosts) == told_hiding_bits(layout, hosts) - 1
+    with pytest.raises(BoundError, match="tell of the hosts' maps by their noise"):
+        check_told_numbers(replace(layout, plain_bound=layout.plain_bound << 20), hosts)

@@ -109,3 +109,18 @@ def test_an_owner_compares_what_both_saw() -> None:
     states[AGGREGATOR] = replace(state, arrays={**state.arrays, TRANSCRIPT: np.ones(32, np.uint8)})
     with ends(ProtocolError, "shares of notary and hub do not belong together"):
         play(settings, tables, resume=states)
+
+
+def test_a_resumed_run_notes_that_rounds_may_be_played_again() -> None:
+    settings = make_settings()
+    tables = make_tables(SEED)
+    whole = play(settings, tables)
+    resumed = play(settings, tables, resume=states_after(whole, 1))
+
+    def notes_of(played: Played) -> str:
+        ledger = played.sessions["north"].ledger
+        assert ledger is not None
+        return ledger.data.decode()
+
+    assert "goes on after round 1" in notes_of(resumed)
+    assert "goes on after round" not in notes_of(whole)

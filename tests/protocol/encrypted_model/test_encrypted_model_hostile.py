@@ -200,8 +200,8 @@ def spoil(table: Table, what: str) -> Table:
         return Table(csr_array(features), labels, table.feature_names, table.name)
     if what == "no labels":
         labels = None
-    if what == "one row":
-        features, labels = features[:1], np.asarray(labels)[:1]
+    if what == "nine rows":
+        features, labels = features[:9], np.asarray(labels)[:9]
     if what == "no column":
         return Table(features[:, :0], labels, (), table.name)
     if what == "NaN":
@@ -218,8 +218,8 @@ def spoil(table: Table, what: str) -> Table:
     [
         ("sparse", "sparse rows"),
         ("no labels", "south has no labels"),
-        ("one row", "at least one column and 2 rows"),
-        ("no column", "at least one column and 2 rows"),
+        ("nine rows", "at least one column and 10 rows"),
+        ("no column", "at least one column and 10 rows"),
         ("NaN", "x1"),
         ("huge", "magnitudes below 2\\^40"),
         ("a stranger", "none of the classes"),

@@ -23,7 +23,7 @@ from tests.protocol.encrypted_model.play import (
 
 from hekat.channel import PartyKey
 from hekat.data import Table
-from hekat.errors import BoundError, InputError, PolicyError, ProtocolError
+from hekat.errors import BoundError, DivergedError, InputError, PolicyError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.held_share import HeldShare
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
@@ -34,11 +34,28 @@ from hekat.protocol.encrypted_model.prediction.predict import (
     serve_as_aggregator,
     serve_as_arbiter,
 )
-from hekat.protocol.encrypted_model.prediction.settings import PredictionSettings
+from hekat.protocol.encrypted_model.prediction.score_shares import (
+    OPENED_BITS,
+    add_score_shares,
+    cut_arbiter_share,
+    cut_asker_share,
+    lay_out_scores,
+    reduce_share,
+)
+from hekat.protocol.encrypted_model.prediction.settings import PredictionSettings, usual_rows
 from hekat.protocol.encrypted_model.set_up.facts import ModelFacts
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
 from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.shares.share_array import add_shares, from_integers, random_shares, signed_integers, subtract
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.scheme.bfv import generate_keys
+from hekat.scheme.bfv.shared_products import (
+    add_to_matrix,
+    encrypt_matrix,
+    multiply_masked,
+    open_share,
+    prepare_matrix,
+)
 
 SEED = 17
 NORTH, SOUTH = HOSTS[:2]
@@ -122,7 +139,7 @@ def train(kind: str = "binary", columns: int = 5, **training: Any) -> Trained:
 )
 def test_scores_are_those_of_the_model(kind: str, receiver: str | None, momentum: float) -> None:
     trained = train(kind, momentum=momentum)
-    results = trained.predict(5, receiver=receiver)
+    results = trained.predict(5, receiver=receiver, most_rows=5)
     scores = results[receiver or NORTH]
     assert scores is not None
     expected = trained.model.scores(np.asarray(trained.tables[NORTH].features)[:5])
@@ -135,7 +152,7 @@ def test_scores_are_those_of_the_model(kind: str, receiver: str | None, momentum
     assert trained.counted == [5, 5, 5]  # asker, arbiter and aggregator
 
 
-def test_so_many_scores_as_weights_tell_the_model_and_are_refused_by_default() -> None:
+def test_so_many_scores_as_weights_tell_the_model_and_half_as_many_are_refused_by_default() -> None:
     trained = train(columns=4)
     table = trained.tables[NORTH]
     scores = trained.predict(5, most_rows=5)[NORTH]
@@ -145,8 +162,49 @@ def test_so_many_scores_as_weights_tell_the_model_and_are_refused_by_default() -
     known = trained.model.weights * trained.model.spreads[:, np.newaxis]
     assert np.corrcoef(weights.ravel(), known.ravel())[0, 1] > 0.99
     with ends(PolicyError, "so many scores may tell the model"):
-        trained.predict(5)
-    assert trained.predict(4)[NORTH] is not None
+        trained.predict(3)
+    assert trained.predict(2)[NORTH] is not None
+    assert [usual_rows(columns) for columns in (1, 2, 3, 4, 5)] == [0, 1, 1, 2, 2]
+
+
+def test_a_row_tells_an_asker_that_lies_no_more_bits_than_a_score_has() -> None:
+    """It multiplies two weights by 2^27 and 2^61, to read both off one number."""
+    rng = np.random.default_rng(SEED)
+    weights = rng.uniform(-1.9, 1.9, size=(2, 1))
+    held = random_shares((2, 1))
+    other = subtract(from_integers(np.rint(np.ldexp(weights, 32)).astype(np.int64)), held)
+    layout = lay_out_scores(1, 2, 1)
+    pair = generate_keys()
+    encrypted = add_to_matrix(encrypt_matrix(pair.private, reduce_share(held), layout), reduce_share(other))
+    lying = replace(layout, plain_bound=1 << 61)
+    factors = np.array([[1 << 27, 1 << 61]])
+    answer, own = multiply_masked(prepare_matrix(factors, lying), encrypted)
+    opened = open_share(pair.private, replace(answer, layout=layout))
+    # What both shares would tell unless the arbiter's was narrowed: two weights, to 2^-23 and better.
+    number = signed_integers(add_shares(opened, reduce_share(own)))[0, 0] % (1 << 104)
+    first = ((number >> 36) % (1 << 25) ^ 1 << 24) - (1 << 24)
+    assert abs(first * 2.0**-23 - weights[0, 0]) < 2.0**-20
+    told = cut_arbiter_share(opened)
+    assert told.max() < 1 << OPENED_BITS
+    assert OPENED_BITS == 24
+    total = (int(told[0, 0]) + int(cut_asker_share(own)[0, 0])) % (1 << OPENED_BITS)
+    assert abs(total - (number >> 36) % (1 << OPENED_BITS)) % ((1 << OPENED_BITS) - 1) <= 1
+
+
+def test_a_score_beyond_the_range_is_refused_and_not_wrapped() -> None:
+    unit = 1 << 12
+    for number in (-1023, 0, 1023):
+        shares = np.array([[7]], np.uint64), np.array([[(number * unit - 7) % (1 << OPENED_BITS)]], np.uint64)
+        assert add_score_shares(*shares)[0, 0] == number
+    for number in (-1024, 1024, 2000):
+        shares = np.array([[7]], np.uint64), np.array([[(number * unit - 7) % (1 << OPENED_BITS)]], np.uint64)
+        with pytest.raises(DivergedError, match="a score is out of range"):
+            add_score_shares(*shares)
+
+
+def test_rows_that_nobody_counts_are_not_scored() -> None:
+    with pytest.raises(PolicyError, match="nothing counts them"):
+        EncryptedModelRun(Stopwatch()).count_predictions(1)
 
 
 @pytest.mark.parametrize("honest", [ARBITER, AGGREGATOR])
@@ -155,20 +213,20 @@ def test_an_asker_that_asks_for_more_is_refused_by_either_holder(honest: str) ->
 
     def lie(by: str, to: str, step: str, message: Any) -> Any:
         # To the other one it tells a number that is allowed.
-        return replace(message, row_count=4) if step == "predict/call" and to != honest else message
+        return replace(message, row_count=2) if step == "predict/call" and to != honest else message
 
     with ends(PolicyError, "so many scores may tell the model"):
-        trained.predict(5, asked={"most_rows": 5}, tamper=lie)
+        trained.predict(3, asked={"most_rows": 5}, tamper=lie)
 
 
 def test_products_of_more_rows_than_were_called_do_not_open() -> None:
     trained = train(columns=4)
 
     def lie(by: str, to: str, step: str, message: Any) -> Any:
-        return replace(message, row_count=3) if step == "predict/call" else message
+        return replace(message, row_count=1) if step == "predict/call" else message
 
     with ends(ProtocolError, "'north' sent numbers that cannot be"):
-        trained.predict(4, tamper=lie)
+        trained.predict(2, tamper=lie)
 
 
 CASES: dict[str, tuple[str, str, str, dict[str, Any], str]] = {
@@ -181,7 +239,7 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any], str]] = {
         ARBITER,
         NORTH,
         "score-share",
-        {"share": np.zeros((4, 1, 2), np.uint64)},
+        {"share": np.zeros((4, 1), np.uint64)},
         "'notary' sent shares",
     ),
 }
@@ -195,7 +253,7 @@ def test_messages_that_cannot_be_end_a_prediction_by_name(what: str) -> None:
         return replace(message, **changes) if (by, to) == (sender, receiver) and name.endswith(step) else message
 
     with ends(ProtocolError, match):
-        train().predict(3, tamper=tamper)
+        train().predict(2, tamper=tamper)
 
 
 def test_rows_that_cannot_be_scored_leave_nothing() -> None:
@@ -205,12 +263,12 @@ def test_rows_that_cannot_be_scored_leave_nothing() -> None:
         (1, 1e12, BoundError, "too far from the rows"),
         (2, np.nan, InputError, "x2"),
     ):
-        features = np.array(table.features)[:3]
+        features = np.array(table.features)[:2]
         features[0, column] = value
         with ends(kind, match):
-            trained.predict(3, table=Table(features, None, table.feature_names, "new"))
+            trained.predict(2, table=Table(features, None, table.feature_names, "new"))
     with ends(InputError, "rows do not fit the model"):
-        trained.predict(3, table=Table(np.ones((3, 2)), None, ("a", "b"), "new"))
+        trained.predict(2, table=Table(np.ones((2, 2)), None, ("a", "b"), "new"))
     assert trained.counted == []
 
 

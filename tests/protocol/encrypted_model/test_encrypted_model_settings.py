@@ -9,6 +9,7 @@ from tests.protocol.encrypted_model.play import AGGREGATOR, ARBITER, HOSTS, make
 
 from hekat.errors import HekatError
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
+from hekat.protocol.encrypted_model.training_settings import EncryptedTraining
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,8 @@ def test_training_settings_that_cannot_be_are_refused(training: dict[str, Any], 
         ({"classes": ("a",)}, "classes refused"),
         ({"classes": ("a", "a")}, "each class once"),
         ({"task": "linear"}, "none for a linear regression"),
+        ({"allow_two_parties": False}, "allow_two_parties = true"),
+        ({"training": EncryptedTraining(report_every=2)}, "one of two hosts would read.*report_every = 0"),
     ],
 )
 def test_roles_and_tasks_that_cannot_be_are_refused(changes: dict[str, Any], match: str) -> None:
@@ -60,7 +63,15 @@ def test_roles_and_tasks_that_cannot_be_are_refused(changes: dict[str, Any], mat
         "aggregator": AGGREGATOR,
         "owner": HOSTS[0],
         "classes": ("no", "yes"),
+        "allow_two_parties": True,
     }
     assert EncryptedModelSettings(**usual).everyone == (*HOSTS[:2], AGGREGATOR, ARBITER)
     with pytest.raises(HekatError, match=match):
         EncryptedModelSettings(**(usual | changes))
+
+
+def test_models_on_the_way_are_for_owners_that_cannot_take_their_own_part_off() -> None:
+    for hosts, owner in ((2, "buyer"), (3, HOSTS[0])):
+        assert make_settings(hosts, owner=owner, training={"report_every": 2}).training.reported_count == 2
+    assert make_settings(3).training.reported_count == 1
+    assert make_settings(3, training={"rounds": 4, "report_every": 2}).training.reported_count == 2

@@ -23,6 +23,7 @@ def job(tmp_path: Path) -> EncryptedModelJob:
     path = tmp_path / "job.toml"
     path.write_text(
         'format = 2\nname = "clinics"\nprotocol = "encrypted_model"\nhosts = ["north", "lake"]\nowner = "lab"\n'
+        "allow_two_parties = true\n"
         'aggregator = "hub"\narbiter = "judge"\ndata = "rows"\nclasses = ["no", "yes"]\n'
     )
     return load_encrypted_model_job(path)

@@ -29,6 +29,7 @@ SETTINGS = EncryptedModelSettings(
     aggregator="hub",
     owner="lab",
     classes=("no", "yes"),
+    allow_two_parties=True,
     training=EncryptedTraining(rounds=4),
 )
 SHARE = np.arange(12, dtype=np.uint64).reshape(6, 1, 2)
@@ -91,6 +92,7 @@ OF_ALL: dict[str, tuple[Change, str]] = {
     "one host": (of_settings(hosts=["north"]), "hosts refused"),
     "an arbiter that is a path": (of_settings(arbiter="../judge"), "does not say how to predict"),
     "a key of another": (of_settings(spy=1), "does not say how to predict"),
+    "leave of two hosts in words": (of_settings(allow_two_parties="yes"), "leave of two hosts"),
     "rounds in words": (of_training(rounds="4"), "training.rounds refused"),
     "columns that are no table": (say(column_specs=3), "columns are not described as a table"),
     "a format of the future": (say(format=2), "another format"),

@@ -101,7 +101,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--allow-two-parties",
         action="store_true",
-        help="horizontal, horizontal_trees: two parties accept that each learns the other's update",
+        help="horizontal, horizontal_trees, encrypted_model: two parties accept what each learns of the other",
     )
     parser.add_argument(
         "--accept-bin-leak",

@@ -20,7 +20,6 @@ def init_encrypted_model_job(options: argparse.Namespace) -> int:
     others = ("parties", "guest", "id", "table", "accept_bin_leak", "fear_for")
     refuse_options(options, ENCRYPTED_MODEL, *others, command="hekat init")
     given = {"--from": options.tables, "--example": options.example, "--split": options.split}
-    given["--allow-two-parties"] = options.allow_two_parties
     for name, value in given.items():
         if value:
             raise InputError(
@@ -64,4 +63,5 @@ def _choose(options: argparse.Namespace) -> NewEncryptedModelJob:
         classes=classes,
         label=options.label or usual.label,
         protection=options.protection or usual.protection,
+        allow_two_parties=options.allow_two_parties,
     )

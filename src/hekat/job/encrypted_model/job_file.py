@@ -93,6 +93,7 @@ def _read_settings(top: Section) -> EncryptedModelSettings:
         classes=classes,
         protection=kind,  # type: ignore[arg-type]  # checked as well
         key_bits=protection.take("key_bits", int, EncryptedModelSettings.key_bits),
+        allow_two_parties=top.take("allow_two_parties", bool, EncryptedModelSettings.allow_two_parties),
         training=_read_training(top.take_section("training"), penalties),
     )
     protection.finish()

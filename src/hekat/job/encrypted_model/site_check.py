@@ -56,6 +56,7 @@ def encrypted_model_checks(
         ),
         on_key_sizes(policy, sizes),
         _on_owner(site, job, own),
+        _on_reported_models(policy, job),
         *_on_hosts(policy, job),
         *_on_roles_without_rows(site, job),
         *_on_tables(site, job, own),
@@ -99,6 +100,24 @@ def _check_owner(policy: SitePolicy, job: EncryptedModelJob) -> None:
         got=f"{owner} (key {keys[owner].fingerprint})" if keys else owner,
         cure=f"name another owner in the job, or let the site's owner add "
         f"{'its public key' if keys else 'its name'} to {OWNERS_LINE}",
+    )
+
+
+def _on_reported_models(policy: SitePolicy, job: EncryptedModelJob) -> PolicyCheck:
+    count = job.settings.training.reported_count
+
+    def check() -> None:
+        if count > policy.max_reported_models:
+            raise PolicyError(
+                "the site does not allow the owner to be given so many models of one training",
+                expected=f"at most policy.max_reported_models = {policy.max_reported_models}, the last one included",
+                got=str(count),
+                cure="raise training.report_every, set it to 0 for the last model alone, or let the site's owner raise "
+                "policy.max_reported_models",
+            )
+
+    return PolicyCheck(
+        "policy.max_reported_models", f"{count} of {job.settings.owner}", str(policy.max_reported_models), check
     )
 
 

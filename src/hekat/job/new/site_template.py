@@ -197,6 +197,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
         default("single_ids", policy.single_ids, "a party of an intersection may ask about one person"),
         default("server_learns_model", policy.server_learns_model, "the server of another engine sees the mean model"),
         default("model_owners", list(policy.model_owners), "who may get a model that this site trains and cannot read"),
+        default("max_reported_models", policy.max_reported_models, "of one such training, the last one included"),
         example(
             "max_rounds",
             50,
@@ -208,8 +209,8 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
         example(
             "max_predictions",
             1000,
-            "rows predicted with a part of a model, in all; unless said, 100,000, of an encrypted model fewer than it "
-            "has weights",
+            "rows predicted with a part of a model, in all; unless said, 100,000, of an encrypted model half as "
+            "many as it has columns",
         ),
         default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
         default("max_label_epsilon", policy.max_label_epsilon, "label privacy of split networks: 1 strong, 3 weak"),

@@ -122,6 +122,10 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         if policy.model_owners
         else "a model that this site trains and cannot read (encrypted_model) goes to a role here, or is not trained"
     ),
+    "max_reported_models": lambda policy: (
+        "whoever gets an encrypted model may be given at most so many of one training, the last one included: "
+        "models of consecutive rounds tell what all hosts' columns make of each other"
+    ),
     "max_rounds": _listed(
         "at most so many rounds of a horizontal job, comparisons included, or epochs of a vertical one: each "
         "opens sums over the rows here",
@@ -146,7 +150,7 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         + (
             ""
             if policy.max_predictions is not None
-            else f"; {MAX_PREDICTIONS:,} of the first, and of the other one fewer than the model has weights"
+            else f"; {MAX_PREDICTIONS:,} of the first, and of the other half as many as it has columns"
         )
     ),
     "max_score_bits": lambda policy: "such a score is told to 2 to the power of minus that, at the finest",

@@ -40,7 +40,8 @@ class SitePolicy:
     from hosts which rows a node has, so that they cannot hold sums to a least number of rows. `joined_rows` lets this
     process put the parties' rows together for a comparison. `single_ids` lets a party of an intersection ask about one
     person. `server_learns_model` lets the server of an engine see the mean model. `model_owners` are those who alone
-    may get a model of the rows here, in a training on an encrypted model: public keys, or, for jobs without, names.
+    may get a model of the rows here, in a training on an encrypted model: public keys, or, for jobs without, names;
+    `max_reported_models` is how many models of one such training they may be given, the last one included.
     `max_rounds` bounds a horizontal job's rounds, comparisons included, a vertical regression's epochs, and the
     iterations of trees (None: no limit),
     `max_value_bits` the bits of one number in sums of updates that are opened and in gradients that a party sees,
@@ -73,6 +74,7 @@ class SitePolicy:
     single_ids: bool = False
     server_learns_model: bool = False
     model_owners: tuple[str, ...] = ()
+    max_reported_models: int = 10
     max_rounds: int | None = None
     max_value_bits: int = MOST_VALUE_BITS
     max_validation_bins: int = MAX_BINS
@@ -95,6 +97,7 @@ class SitePolicy:
 # The numbers that a line may hold; None: no most.
 _RANGES: Mapping[str, tuple[float, float | None, str]] = {
     "min_key_bits": (0, None, "number of bits"),
+    "max_reported_models": (1, None, "number of models"),
     "max_rounds": (0, None, "number of rounds"),
     "max_value_bits": (1, MOST_VALUE_BITS, "number of bits of a value"),
     "max_validation_bins": (0, MAX_BINS, "number of bins"),
@@ -128,6 +131,7 @@ def read_policy(section: Section) -> SitePolicy:
         single_ids=section.take("single_ids", bool, default.single_ids),
         server_learns_model=section.take("server_learns_model", bool, default.server_learns_model),
         model_owners=_read_keys_or_names(section, "model_owners") or (),
+        max_reported_models=section.take("max_reported_models", int, default.max_reported_models),
         max_rounds=section.take_optional("max_rounds", int),
         max_value_bits=section.take("max_value_bits", int, default.max_value_bits),
         max_validation_bins=section.take("max_validation_bins", int, default.max_validation_bins),

@@ -39,7 +39,7 @@ from hekat.protocol.encrypted_model.prediction.predict import (
     serve_as_aggregator,
     serve_as_arbiter,
 )
-from hekat.protocol.encrypted_model.prediction.settings import SCORE_BITS, PredictionSettings
+from hekat.protocol.encrypted_model.prediction.settings import SCORE_BITS, PredictionSettings, usual_rows
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession
 from hekat.run.encrypted_model.kept_part import KeptPart
@@ -64,8 +64,8 @@ def score_jointly(
     asker), learns each score to 2^-12, in a regression in spreads of the label.
 
     Asker, arbiter and aggregator count rows at their sites, over all predictions by the model: no more than
-    `policy.max_predictions`, or than the model has columns where the site says nothing. Columns that the model does not
-    know are ignored. Raises StateError where parts are missing or of another model, InputError or JobError for rows
+    `policy.max_predictions`, or than half the model's columns where the site says nothing. Columns that the model does
+    not know are ignored. Raises StateError where parts are missing or of another model, InputError or JobError for rows
     that do not fit, PolicyError where a site allows no such prediction, PartyStoppedError where a role failed.
     """
     training = settings_of(run_folder)
@@ -79,7 +79,7 @@ def score_jointly(
     check_has_tables(site, [asker])
     table, ignored = load_rows_of_model(columns, find_source(site, asker, data_name), site.folder)
     counts = {
-        role: PredictionCount.of(site, run_folder, part.counted, usual=part.column_count)
+        role: PredictionCount.of(site, run_folder, part.counted, usual=usual_rows(part.column_count))
         for role, part in parts.items()
         if role in (asker, training.arbiter, training.aggregator)
     }

@@ -9,6 +9,8 @@ A host that is the owner also receives both shares of the model, and adds them.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from hekat.data import Table
@@ -30,6 +32,8 @@ from hekat.protocol.encrypted_model.set_up.same_rounds import check_same_rounds
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
 from hekat.protocol.encrypted_model.steps import FACTS_STEP, KEY_STEP, READY_STEP, START_STEP, round_step
 from hekat.protocol.encrypted_model.timing_labels import MAP, MOMENTS, PRODUCTS
+
+REPEATED: Final = "goes on after round {rounds}; rounds after it that were played before are one more answer to others"
 
 
 def run_host(
@@ -53,6 +57,8 @@ def run_host(
             got=f"{start.column_count}",
             cure="all roles must run the same job and release",
         )
+    if run.rounds_done:
+        channel.ledger.note("setup", REPEATED.format(rounds=run.rounds_done), "public")
     seeds = agree_on_seeds(channel, settings.hosts)
     moments = sum_moments(
         channel, settings.aggregator, seeds, values, standardise=training.standardise, stopwatch=run.stopwatch

@@ -71,7 +71,7 @@ class MomentsMessage:
 
     values: npt.NDArray[np.uint64] = disclosed(
         "how many rows all hosts have; where columns are standardised, mean and spread of each column over these rows, "
-        "in a regression of the label too"
+        "in a regression of the label too; of two hosts each has the other's by subtraction"
     )
 
 

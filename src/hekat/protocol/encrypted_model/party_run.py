@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
+from hekat.errors import PolicyError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
 from hekat.protocol.encrypted_model.set_up.facts import ModelFacts
@@ -39,6 +40,16 @@ class RoundRecord:
     round_number: int
 
 
+def refuse_to_predict(row_count: int) -> None:
+    """Raise PolicyError: scores add up to the weights, so rows that nobody counts are not scored."""
+    raise PolicyError(
+        "rows are to be scored by an encrypted model, and nothing counts them",
+        expected="EncryptedModelRun.count_predictions, which counts over all predictions and refuses too many",
+        got=f"none, for {row_count:,} rows",
+        cure="give the run a count that outlives it",
+    )
+
+
 @dataclass(frozen=True)
 class EncryptedModelRun:
     """What a role is given besides settings and rows.
@@ -56,7 +67,7 @@ class EncryptedModelRun:
     key_pair: KeyPair | None = field(default=None, repr=False)
     on_facts: Callable[[ModelFacts], None] = lambda facts: None
     """Called at every host with what the model is of; who predicts by it later needs it again."""
-    count_predictions: Callable[[int], None] = lambda row_count: None
+    count_predictions: Callable[[int], None] = refuse_to_predict
     """Called with the number of rows to score before anything of them leaves; raises PolicyError to refuse them."""
 
     @property

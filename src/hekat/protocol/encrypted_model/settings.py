@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from hekat.errors import PolicyError
 from hekat.protocol.encrypted_model.training_settings import EncryptedTraining, check_training
 from hekat.protocol.role_names import check_role_name
 from hekat.protocol.setting_checks import check_choice, refuse_setting
@@ -23,6 +24,7 @@ class EncryptedModelSettings:
     `owner` is one of the hosts, or a role of its own, which may have rows to judge the model by and needs none.
     `classes` None means a regression. `key_bits` is the size of the arbiter's key under protection `paillier`; the ring
     of `lattice` is always the same. Protection `none` sends everything in the clear, for comparisons on public data.
+    Two hosts train with `allow_two_parties` alone: each has the other's rows, means and spreads by subtraction.
     Raises InputError, PolicyError with the cure.
     """
 
@@ -34,6 +36,7 @@ class EncryptedModelSettings:
     classes: tuple[str, ...] | None = None
     protection: Protection = "lattice"
     key_bits: int = 3072
+    allow_two_parties: bool = False
     training: EncryptedTraining = field(default_factory=EncryptedTraining)
 
     def __post_init__(self) -> None:
@@ -47,6 +50,7 @@ class EncryptedModelSettings:
         if isinstance(self.key_bits, bool) or self.key_bits < 2048 or self.key_bits % 64:
             refuse_setting("protection.key_bits", "2048 or more, a multiple of 64", self.key_bits)
         check_training(self.training)
+        _check_two_hosts(self)
 
     @property
     def owner_is_host(self) -> bool:
@@ -83,6 +87,26 @@ def _check_roles(settings: EncryptedModelSettings) -> None:
             "hosts, arbiter, aggregator and owner",
             "a different name for each; the owner alone may be a host too: arbiter and any other role read the model",
             ", ".join(map(repr, repeated)),
+        )
+
+
+def _check_two_hosts(settings: EncryptedModelSettings) -> None:
+    """Raise PolicyError where two hosts would read more of each other than both have accepted."""
+    if len(settings.hosts) > 2:
+        return
+    if not settings.allow_two_parties:
+        raise PolicyError(
+            "two hosts learn each other's row count, means and spreads from the sums of both",
+            expected="at least 3 hosts",
+            got="2",
+            cure="add a host, or say allow_two_parties = true (hekat init: --allow-two-parties) if both accept that",
+        )
+    if settings.owner_is_host and settings.training.report_every:
+        raise PolicyError(
+            "an owner that is one of two hosts would read the other's products of columns from models on the way",
+            expected="training.report_every = 0, an owner that trains on no rows, or at least 3 hosts",
+            got=f"training.report_every = {settings.training.report_every}, and {settings.owner!r} is one of 2 hosts",
+            cure="set training.report_every = 0: the last model alone does not tell them",
         )
 
 

@@ -45,6 +45,12 @@ class EncryptedTraining:
         """Whether a velocity is carried beside every weight."""
         return self.optimiser == "momentum" and self.momentum > 0
 
+    @property
+    def reported_count(self) -> int:
+        """How many models the owner is given, the last one included."""
+        every = self.report_every
+        return 1 if not every else -(-self.rounds // every)
+
     def reports(self, round_number: int) -> bool:
         """Whether the owner is given the model of this round."""
         every = self.report_every

@@ -29,6 +29,8 @@ def check_settings(described: dict[str, Any]) -> None:
     check_names("hosts", described["hosts"])
     if described["classes"] is not None:
         check_names("classes", described["classes"])
+    if type(described["allow_two_parties"]) is not bool:
+        raise ValueError("leave of two hosts that is neither true nor false")
     check_texts([described[name] for name in ("arbiter", "aggregator", "owner", "task", "protection")])
 
 

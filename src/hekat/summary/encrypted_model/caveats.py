@@ -44,6 +44,7 @@ def _who_learns_what(job: EncryptedModelJob) -> Iterator[str]:
         "would read what all hosts make of these together"
     )
     yield f"{owner} has the final model, which tells of the rows what models tell"
+    yield from _on_reported(job)
     yield (
         f"{arbiter} and {aggregator} keep their shares, and hosts may have rows scored by them: rows are counted "
         "against policy.max_predictions of the site"
@@ -51,6 +52,16 @@ def _who_learns_what(job: EncryptedModelJob) -> Iterator[str]:
     if settings.training.standardise:
         others = "; of two hosts each has the other's by subtraction" if len(settings.hosts) == 2 else ""
         yield f"hosts and {owner} learned the mean and spread of each column over all hosts' rows{others}"
+
+
+def _on_reported(job: EncryptedModelJob) -> Iterator[str]:
+    settings, count = job.settings, job.settings.training.reported_count
+    if count > 1:
+        others = "the other hosts'" if settings.owner_is_host else "all hosts'"
+        yield (
+            f"{settings.owner} was given {count} models: how one follows from another tells it of sums of products of "
+            f"{others} columns, and many models tell these sums whole"
+        )
 
 
 def _on_objective(job: EncryptedModelJob) -> Iterator[str]:
@@ -75,6 +86,7 @@ def _on_resuming(run: FinishedEncryptedModelRun) -> Iterator[str]:
     done = run.resumed_after
     if done is not None:
         yield f"the run goes on from round {done} of an earlier one; times and bytes are of this part alone"
+        yield f"rounds after round {done} that were played before were played again, each one more answer of every host"
 
 
 def _on_measuring(run: FinishedEncryptedModelRun) -> Iterator[str]:

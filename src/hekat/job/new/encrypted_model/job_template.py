@@ -27,7 +27,7 @@ def _top(job: NewEncryptedModelJob) -> list[str]:
         chosen(
             "protocol", ENCRYPTED_MODEL, "hosts train a model that they cannot read; docs/how_to/encrypted_model.md"
         ),
-        chosen("hosts", list(job.hosts), "have rows with the same columns, and train; 2 or more"),
+        chosen("hosts", list(job.hosts), "have rows with the same columns, and train; 3 or more"),
         chosen("owner", job.owner, "alone gets the model; a host, or a role of its own"),
         chosen("aggregator", job.aggregator, "adds ciphertexts; has no key and no rows"),
         chosen("arbiter", job.arbiter, "holds the key, opens masked numbers; must work with nobody here"),
@@ -36,6 +36,12 @@ def _top(job: NewEncryptedModelJob) -> list[str]:
         chosen("classes", list(job.classes), "what labels can be; left out for a regression")
         if job.classes
         else example("classes", ["no", "yes"], "what labels can be; left out here: a regression"),
+        setting(
+            "allow_two_parties",
+            job.allow_two_parties,
+            EncryptedModelSettings.allow_two_parties,
+            "true: two hosts accept that each learns the other's means and spreads",
+        ),
         default("timeout_s", TIMEOUT_S_PER_PARTY * len(roles), "seconds to wait for a message; 120 for each role"),
         example("columns", _COLUMNS, COLUMNS_COMMENT),
         example("party_keys", {job.hosts[0]: "hekat-party-ed25519:..."}, "of every role: hekat keys party"),

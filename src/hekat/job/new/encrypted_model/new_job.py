@@ -20,7 +20,7 @@ class NewEncryptedModelJob:
     """
 
     name: str = "first-job"
-    hosts: tuple[str, ...] = ("alpha", "beta")
+    hosts: tuple[str, ...] = ("alpha", "beta", "gamma")
     owner: str = "owner"
     aggregator: str = "hub"
     arbiter: str = "arbiter"
@@ -28,6 +28,7 @@ class NewEncryptedModelJob:
     classes: tuple[str, ...] = ("no", "yes")
     label: str = "label"
     protection: str = "lattice"
+    allow_two_parties: bool = False
     data_name: str = field(default="rows", init=False)
     test_name: str = field(default="test-rows", init=False)
 
@@ -52,6 +53,7 @@ class NewEncryptedModelJob:
             task=self.model,  # type: ignore[arg-type]  # checked by EncryptedModelSettings
             classes=self.classes or None,
             protection=self.protection,  # type: ignore[arg-type]  # checked as well
+            allow_two_parties=self.allow_two_parties,
         )
 
     def source_of(self, who: str) -> Mapping[str, Any]:

@@ -7,7 +7,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from hekat.ledger import RecordedChannel
-from hekat.protocol.encrypted_model.arithmetic.bfv import BfvAggregator, BfvArbiter, BfvHost, lay_out_round
+from hekat.protocol.encrypted_model.arithmetic.bfv import (
+    BfvAggregator,
+    BfvArbiter,
+    BfvHost,
+    lay_out_round,
+    told_hiding_bits,
+)
 from hekat.protocol.encrypted_model.arithmetic.blame import blame
 from hekat.protocol.encrypted_model.arithmetic.fixed_point import IntegerMap, truncation_bits
 from hekat.protocol.encrypted_model.arithmetic.paillier import PaillierAggregator, PaillierArbiter, PaillierHost
@@ -61,7 +67,13 @@ def make_aggregator(
     channel.ledger.note("setup", f"a truncation leads the run astray with odds below 2^-{odds}", "public")
     if settings.protection == "paillier":
         return PaillierAggregator(_read_paillier_key(channel, settings, public_key), shape)
-    return BfvAggregator(_read_key(channel, settings, public_key), lay_out_round(shape, len(settings.hosts)))
+    hosts = len(settings.hosts)
+    layout = lay_out_round(shape, hosts)
+    hidden = told_hiding_bits(layout, hosts)
+    channel.ledger.note(
+        "setup", f"noise of a round shows in a number of the owner's with odds below 2^-{hidden}", "public"
+    )
+    return BfvAggregator(_read_key(channel, settings, public_key), layout)
 
 
 def make_host(

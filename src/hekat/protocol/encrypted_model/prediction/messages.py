@@ -29,6 +29,6 @@ class PredictionProductsMessage:
 @message("encrypted-model/score-share", version=1)
 @dataclass(frozen=True)
 class ScoreShareMessage:
-    """Arbiter and asker to the receiver: a share of every score, limbs mod 2^128 (rows, K, 2)."""
+    """Arbiter and asker to the receiver: a share of every score, mod 2^24 (rows, K)."""
 
-    share: npt.NDArray[np.uint64] = disclosed("the score of every row to 2^-12, with the other share of it")
+    share: npt.NDArray[np.uint64] = disclosed("the score of every row to 2^-12, mod 2^24, with the other share of it")

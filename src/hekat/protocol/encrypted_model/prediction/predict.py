@@ -28,18 +28,20 @@ from hekat.protocol.encrypted_model.prediction.messages import (
 )
 from hekat.protocol.encrypted_model.prediction.score_shares import (
     SHARE_BITS,
+    ScoreShare,
+    add_score_shares,
     cut_arbiter_share,
     cut_asker_share,
     lay_out_scores,
     reduce_share,
     round_rows,
 )
-from hekat.protocol.encrypted_model.prediction.settings import SCORE_BITS, PredictionSettings
+from hekat.protocol.encrypted_model.prediction.settings import PredictionSettings
 from hekat.protocol.encrypted_model.set_up.facts import ModelFacts
 from hekat.protocol.encrypted_model.set_up.host_table import features_of
 from hekat.protocol.encrypted_model.timing_labels import DECRYPT, ENCRYPT, KEYS, PRODUCTS, SUM
 from hekat.protocol.encrypted_model.transcript import check_same_transcript
-from hekat.protocol.shares.share_array import ShareArray, add_shares, to_floats
+from hekat.protocol.shares.share_array import ShareArray
 from hekat.scheme.bfv import PublicKey, generate_keys
 from hekat.scheme.bfv.shared_products import (
     MatrixLayout,
@@ -94,7 +96,7 @@ def receive_scores(channel: RecordedChannel, facts: ModelFacts, settings: Predic
     """The role of a receiver that is not the asker: the scores (rows, K). Raises ProtocolError, PolicyError."""
     row_count = channel.receive(settings.asker, CALL_STEP, PredictionCallMessage).row_count
     settings.check_rows(row_count, len(facts.columns))
-    share = _receive_share(channel, settings.asker, (row_count, settings.training.target_count, 2))
+    share = _receive_share(channel, settings.asker, (row_count, settings.training.target_count))
     return _add_scores(channel, share, facts, settings, row_count)
 
 
@@ -154,7 +156,7 @@ def _hear_call(
     return row_count
 
 
-def _receive_share(channel: RecordedChannel, sender: str, shape: tuple[int, int, int]) -> ShareArray:
+def _receive_share(channel: RecordedChannel, sender: str, shape: tuple[int, int]) -> ScoreShare:
     share = channel.receive(sender, SCORES_STEP, ScoreShareMessage).share
     if share.shape != shape:
         raise ProtocolError(
@@ -167,11 +169,11 @@ def _receive_share(channel: RecordedChannel, sender: str, shape: tuple[int, int,
 
 
 def _add_scores(
-    channel: RecordedChannel, share: ShareArray, facts: ModelFacts, settings: PredictionSettings, row_count: int
+    channel: RecordedChannel, share: ScoreShare, facts: ModelFacts, settings: PredictionSettings, row_count: int
 ) -> FloatArray:
     training = settings.training
-    other = _receive_share(channel, training.arbiter, (row_count, training.target_count, 2))
-    scores = to_floats(add_shares(share, other), SCORE_BITS)
+    other = _receive_share(channel, training.arbiter, (row_count, training.target_count))
+    scores = add_score_shares(share, other)
     if training.task == "linear":
         return np.asarray(scores * facts.moments.spreads[-1] + facts.moments.means[-1])
     return scores

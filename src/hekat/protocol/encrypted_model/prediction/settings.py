@@ -13,13 +13,19 @@ SCORE_BITS: Final = 12
 """Scores are told to 2^-SCORE_BITS, in a regression in spreads of its label."""
 
 
+def usual_rows(column_count: int) -> int:
+    """How many rows may be scored in all unless more are allowed: fewer than half as many as there are weights, with
+    the intercept."""
+    return column_count // 2
+
+
 @dataclass(frozen=True)
 class PredictionSettings:
     """Which host has the rows (`asker`), and which one learns their scores (`receiver`; None: the same).
 
-    `training` names arbiter and aggregator, which hold the shares. So many independent scores as a model has weights
-    tell the weights: no more than `most_rows` rows are scored (None: one fewer than the model has weights, with the
-    intercept). Raises InputError.
+    `training` names arbiter and aggregator, which hold the shares. Scores tell the weights: of rows of its choice an
+    asker that lies reads two in one score. No more than `most_rows` rows are scored (None: `usual_rows`). Raises
+    InputError.
     """
 
     training: EncryptedModelSettings
@@ -49,7 +55,7 @@ class PredictionSettings:
 
     def check_rows(self, row_count: int, column_count: int) -> None:
         """Raise PolicyError for more rows than may be scored by a model of so many columns, or for none."""
-        most = column_count if self.most_rows is None else self.most_rows
+        most = usual_rows(column_count) if self.most_rows is None else self.most_rows
         if not 1 <= row_count <= most:
             raise PolicyError(
                 "so many scores may tell the model",
