@@ -1,7 +1,8 @@
 """Networks, and what FLASH's applications take that no other file measures, beside the same in the clear.
 
     split-network     24,000 rows, 13 + 10 columns, an interactive layer of 32 x 32, batches of 1,024: an epoch with
-                      the host's features frozen, its columns themselves, and a bottom that trains
+                      the host's features frozen, its columns themselves, and a bottom that trains; beside the last
+                      FATE's protocol on the same scheme, and in gmpy2 as FATE has it, scaled from few rows
     aggregation       DenseNet169, ResNet50 and VGG16 at their published sizes, one aggregation of five parties
     encrypted-model   logistic regression on a model that hosts cannot read: 30,000 x 23, two hosts, an epoch; beside
                       it the papers' form in gmpy2, scaled from few rows
@@ -23,9 +24,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+from hekat.protocol.vertical_network.settings import GUEST_LAYER
 from measuring.record import machine, print_rows, write_results
 from networks import encrypted_model, split_network
 from networks.aggregation import NETWORKS, measure_aggregation
+from networks.fate_form import measure_fate_form
 from trees.columns import Say
 from vertical.data import read_credit
 
@@ -39,7 +43,7 @@ Parts = dict[str, Callable[[], Rows]]
 def make_parts(say: Say) -> Parts:
     """By name, what measures the parts of networks.json."""
     return {
-        "split-network": lambda: [split_network.measure_split(bottom, say) for bottom in split_network.TO_REACH],
+        "split-network": lambda: list(_split_networks(say)),
         "aggregation": lambda: [measure_aggregation(work, say) for work in NETWORKS],
         "encrypted-model": lambda: list(_encrypted_models(say)),
     }
@@ -74,6 +78,14 @@ def main() -> int:
         return INTERRUPTED
     print(machine())
     return 0
+
+
+def _split_networks(say: Say) -> Iterator[dict[str, Any]]:
+    for bottom in split_network.TO_REACH:
+        yield split_network.measure_split(bottom, say)
+    yield split_network.measure_split("trained", say, form=GUEST_LAYER)
+    shape, training = NetworkShape(), NetworkTraining()
+    yield measure_fate_form(split_network.ROWS, training.batch_rows, shape.host_width, shape.units, split_network.SEED)
 
 
 def measure_accuracy(folder: Path, say: Say) -> Rows:

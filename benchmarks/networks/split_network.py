@@ -33,6 +33,7 @@ from hekat.protocol.vertical_network.roles import run_role
 from hekat.protocol.vertical_network.settings import (
     LABELS_ACCEPTED,
     ROTATION_ACCEPTED,
+    SHARED,
     SLOPES_ACCEPTED,
     VerticalNetworkSettings,
 )
@@ -116,18 +117,25 @@ class TrainedNetwork:
 
 
 def measure_split(
-    host_bottom: str, say: Say, *, rows: int = ROWS, epochs: int = EPOCHS, turns: int = TURNS
+    host_bottom: str,
+    say: Say,
+    *,
+    form: str = SHARED,
+    rows: int = ROWS,
+    epochs: int = EPOCHS,
+    turns: int = TURNS,
 ) -> dict[str, Any]:
-    """A row of results: medians over turns, ratios within a turn."""
+    """A row of results: medians over turns, ratios within a turn. Form GUEST_LAYER is there to compare."""
     data = draw_columns(rows, GUEST_COLUMNS, HOST_COLUMNS, SEED)
-    settings = make_settings(host_bottom, NetworkTraining(epochs=epochs))
+    settings = replace(make_settings(host_bottom, NetworkTraining(epochs=epochs)), form=form)
+    named = host_bottom if form == SHARED else f"{host_bottom}, {form}"
     in_clear, seeds, tables = replace(settings, protection="none"), seeds_of(SEED), data.tables()
     encrypted, clear = [], []
     for turn in range(turns):
         encrypted.append(train(settings, tables, seeds))
         clear.append(train(in_clear, tables, seeds))
         say(
-            f"split network, {host_bottom}: turn {turn + 1} of {turns}, {encrypted[-1].epoch_s:.2f} s an epoch, in the "
+            f"split network, {named}: turn {turn + 1} of {turns}, {encrypted[-1].epoch_s:.2f} s an epoch, in the "
             f"clear {clear[-1].epoch_s:.2f} s"
         )
     joined = train_joined(settings, tables, seeds).losses
@@ -136,7 +144,8 @@ def measure_split(
     shape = settings.network
     row = {
         "part": "split_network",
-        "what": f"split network, {rows:,} x {GUEST_COLUMNS} + {HOST_COLUMNS}, {host_bottom}",
+        "what": f"split network, {rows:,} x {GUEST_COLUMNS} + {HOST_COLUMNS}, {named}",
+        "form": form,
         "host_bottom": host_bottom,
         "layer": f"{shape.host_width if host_bottom != 'source' else HOST_COLUMNS} x {shape.units}",
         "batch_rows": settings.training.batch_rows,
@@ -159,7 +168,7 @@ def measure_split(
         "steps_s": encrypted[0].steps_s,
         "clear_steps_s": clear[0].steps_s,
     }
-    return judge(row, TO_REACH[host_bottom], KNOWN)
+    return judge(row, TO_REACH[host_bottom] if form == SHARED else {}, KNOWN)
 
 
 def measure_auc(

@@ -25,6 +25,7 @@ from hekat.protocol.vertical_linear.arbiter import messages as arbiter_messages
 from hekat.protocol.vertical_linear.prediction import messages as prediction_messages
 from hekat.protocol.vertical_linear.shared_weights import messages as shared_weights_messages
 from hekat.protocol.vertical_network import messages as network_messages
+from hekat.protocol.vertical_network.guest_layer import messages as guest_layer_messages
 from hekat.protocol.vertical_network.prediction import messages as network_prediction_messages
 from hekat.protocol.vertical_trees import messages as tree_messages
 from hekat.protocol.vertical_trees.prediction import messages as tree_prediction_messages
@@ -50,6 +51,7 @@ def _message_types() -> list[type]:
         encrypted_model_messages,
         encrypted_model_prediction_messages,
         network_messages,
+        guest_layer_messages,
         network_prediction_messages,
     )
     members = [member for module in modules for member in inspect.getmembers(module)]

@@ -36,6 +36,11 @@ _BOTTOMS = {
     "source": "their columns themselves, to which no gradient opens",
     "trained": "trained on gradients that OPEN to them, which tell labels",
 }
+_NETWORK_FORMS = {
+    "shared": "weights of a host's side lie in shares, outputs open summed over hosts",
+    "guest_layer": "TO COMPARE: the guest holds weights of a host's side under noise, learns each host's outputs by "
+    "themselves",
+}
 _FILL_SUMS = {
     "mean": "counts and sums",
     "median": "histograms around the median",
@@ -300,6 +305,7 @@ def _of_network_job(job: NetworkJob) -> Iterator[Term]:
     )
     for party, name in job.bottoms.items():
         yield f"bottom of {party}", name if name in OWN_BOTTOMS else f"{name}, code of its site"
+    yield "form", _NETWORK_FORMS[settings.form]
     yield "bottoms of hosts", _BOTTOMS[settings.host_bottom]
     if settings.label_privacy is not None:
         yield "labels", f"each replaced once by chance, epsilon {settings.label_privacy:g}"

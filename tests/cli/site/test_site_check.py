@@ -76,6 +76,7 @@ WEAK = {
     "joined_rows = true": "policy.joined_rows",
     "label_leak_waiver = true": "policy.label_leak_waiver",
     "column_leak_waiver = true": "policy.column_leak_waiver",
+    'network_forms = ["shared", "guest_layer"]': "policy.network_forms",
     "single_ids = true": "policy.single_ids",
     "server_learns_model = true": "policy.server_learns_model",
     "min_parties = 2": "policy.min_parties",

@@ -247,6 +247,14 @@ CASES: Mapping[str, Case] = {
         f"{OPEN}\nslope_leak_waiver = true",
         party="east",
     ),
+    "network_forms": Case(
+        network(
+            "[label_privacy]\nepsilon = 1", SLOPE_LEAK, protection='form = "guest_layer"\nhost_bottom = "trained"'
+        ),
+        f"{OPEN}\nslope_leak_waiver = true",
+        f'{OPEN}\nslope_leak_waiver = true\nnetwork_forms = ["guest_layer"]',
+    ),
+    "network_forms: shares": Case(network(), f"{OPEN}\nnetwork_forms = []", OPEN),
     "protocols: network": Case(network(), f"{OPEN}\n{PSI}", f'{OPEN}\nprotocols = ["vertical_network"]'),
     "protections: network": Case(
         network(), f'{OPEN}\nprotections = ["paillier"]', f'{OPEN}\nprotections = ["lattice"]'

@@ -44,7 +44,9 @@ def network_sections(job: NewGuestJob) -> list[list[str]]:
         [
             "[protection]",
             default("kind", settings.protection, '"lattice"; "none" only where a site allows'),
-            default("form", settings.form, '"shared": weights of a host\'s side lie in shares'),
+            default(
+                "form", settings.form, '"shared": weights of a host\'s side lie in shares; "guest_layer": to compare'
+            ),
             default(
                 "host_bottom",
                 settings.host_bottom,

@@ -178,6 +178,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
         default("min_key_bits", policy.min_key_bits, "bits of a Paillier key"),
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
         default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/explanation/vertical.md"),
+        default("network_forms", list(policy.network_forms), 'of split networks; "guest_layer" is there to compare'),
         default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive the limit on equations"),
         setting(
             "column_leak_waiver",

@@ -9,6 +9,7 @@ from hekat.job.data_source import DataSource
 from hekat.job.policy.site_lines import SitePolicy, policy_keys
 from hekat.job.site_file import Site
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
+from hekat.protocol.vertical_network.settings import GUEST_LAYER
 from hekat.toml_text import toml_key
 
 
@@ -58,6 +59,12 @@ def _forms(policy: SitePolicy) -> str:
     return "weights and gradients stay in shares: no party sees its own gradients"
 
 
+def _network_forms(policy: SitePolicy) -> str:
+    if GUEST_LAYER in policy.network_forms:
+        return "split networks may have FATE's form, to compare: the guest learns each host's outputs by themselves"
+    return "weights of a host's side of a split network lie in shares, and outputs open summed over hosts"
+
+
 def _either(yes: str, no: str, key: str) -> Callable[[SitePolicy], str]:
     return lambda policy: yes if getattr(policy, key) else no
 
@@ -81,6 +88,7 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "one process may compare all parties' updates in the clear", "no process sees all updates", "exactness_check"
     ),
     "vertical_forms": _forms,
+    "network_forms": _network_forms,
     "label_leak_waiver": _either(
         "a job may let hosts learn labels of single rows",
         "the limit on what hosts learn of labels holds",

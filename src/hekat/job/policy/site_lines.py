@@ -17,6 +17,8 @@ from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.protocol.vertical_network.label_privacy.randomised_response import MAX_EPSILON
+from hekat.protocol.vertical_network.settings import FORMS as NETWORK_FORMS
+from hekat.protocol.vertical_network.settings import SHARED
 from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB
 
 MOST_VALUE_BITS = 40
@@ -34,8 +36,10 @@ class SitePolicy:
     `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
-    hosts' columns. `label_leak_waiver` lets a job waive the limit on the former, `column_leak_waiver` on the latter,
-    `slope_leak_waiver` lets bottoms of hosts train in a split network, whose slopes tell them of others' columns,
+    hosts' columns. `network_forms` are forms of split networks: under `guest_layer`, which is there to compare, the
+    guest learns the outputs of each host by themselves. `label_leak_waiver` lets a job waive the limit on equations
+    about labels, `column_leak_waiver` on equations about columns, `slope_leak_waiver` lets bottoms of hosts train in a
+    split network, whose slopes tell them of others' columns,
     `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
     from hosts which rows a node has, so that they cannot hold sums to a least number of rows. `joined_rows` lets this
     process put the parties' rows together for a comparison. `single_ids` lets a party of an intersection ask about one
@@ -65,6 +69,7 @@ class SitePolicy:
     min_key_bits: int = 2048
     exactness_check: bool = False
     vertical_forms: tuple[str, ...] = FORMS
+    network_forms: tuple[str, ...] = (SHARED,)
     label_leak_waiver: bool = False
     column_leak_waiver: bool = False
     slope_leak_waiver: bool = False
@@ -122,6 +127,7 @@ def read_policy(section: Section) -> SitePolicy:
         min_key_bits=section.take("min_key_bits", int, default.min_key_bits),
         exactness_check=section.take("exactness_check", bool, default.exactness_check),
         vertical_forms=_read_names(section, "vertical_forms", FORMS, default.vertical_forms),
+        network_forms=_read_names(section, "network_forms", NETWORK_FORMS, default.network_forms),
         label_leak_waiver=section.take("label_leak_waiver", bool, default.label_leak_waiver),
         column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
         slope_leak_waiver=section.take("slope_leak_waiver", bool, default.slope_leak_waiver),

@@ -8,6 +8,7 @@ from hekat.data.columns.specs import LEAST_ROWS_OF_FOUND
 from hekat.job.policy.site_lines import MAX_LABEL_EPSILON, SitePolicy
 from hekat.job.site_file import Site
 from hekat.model import MODEL_NAMES
+from hekat.protocol.vertical_network.settings import GUEST_LAYER
 
 FEW_PARTIES = 3
 
@@ -29,6 +30,8 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
         yield "policy.joined_rows = true: one process may hold all parties' rows. For tests on one machine"
     if policy.label_leak_waiver:
         yield "policy.label_leak_waiver = true: a job may let hosts learn labels of single rows"
+    if GUEST_LAYER in policy.network_forms:
+        yield 'policy.network_forms with "guest_layer": a form that is there to compare and opens more than "shared"'
     if policy.column_leak_waiver:
         yield "policy.column_leak_waiver = true: a job may let the guest learn columns of hosts"
     if policy.slope_leak_waiver:

@@ -38,6 +38,7 @@ def network_checks(site: Site, job: NetworkJob, here: Collection[str] | None = N
         *(on_model(policy, model) for model in (MODEL, *sorted(named))),
         on_rounds(policy, settings.training.epochs, "training.epochs", "epoch"),
         on_protection(policy, settings.protection),
+        _on_form(policy, settings.form),
         on_key_sizes(policy, intersection_key_size(job)),
         *_on_leaks(site, job, own),
         on_joined_rows(job, policy),
@@ -102,6 +103,26 @@ def on_label_epsilon(policy: SitePolicy, epsilon: float | None) -> PolicyCheck:
 
     asked = APPLIES_NOT if epsilon is None else f"{epsilon:g}"
     return PolicyCheck("policy.max_label_epsilon", asked, f"at most {policy.max_label_epsilon:g}", check)
+
+
+def _on_form(policy: SitePolicy, form: str) -> PolicyCheck:
+    """The line of where weights of a host's side may lie."""
+    return PolicyCheck(
+        "policy.network_forms",
+        form,
+        say_names(policy.network_forms, "none at all"),
+        lambda: _check_form(policy, form),
+    )
+
+
+def _check_form(policy: SitePolicy, form: str) -> None:
+    if form not in policy.network_forms:
+        raise PolicyError(
+            f"the site does not allow a split network of form '{form}'",
+            expected=" or ".join(policy.network_forms) or "no split network: policy.network_forms is empty",
+            got=form,
+            cure="change protection.form in the job, or let the site's owner add it to policy.network_forms",
+        )
 
 
 def _on_leaks(site: Site, job: NetworkJob, own: Collection[str]) -> list[PolicyCheck]:

@@ -15,7 +15,7 @@ from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.run_odds import check_odds
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import GUEST_LAYER, VerticalNetworkSettings
 from hekat.protocol.vertical_network.steps import FIRST_STEP, READY_STEP, START_STEP, model_id_of
 
 _SAME_JOB = "all parties must run the same job, on the same rows in the same order, and resume from the same epoch"
@@ -148,6 +148,13 @@ def note_run(
         f"outputs tell {settings.guest} directions of features, but for a rotation, by the end of the run: {told}",
         "disclosed",
     )
+    if settings.form == GUEST_LAYER:
+        ledger.note(
+            "setup",
+            f"form guest_layer, TO COMPARE: {settings.guest} learns outputs of each host by themselves, and gradients of "
+            "their weights under noise that is not uniform",
+            "disclosed",
+        )
     if settings.host_bottom == "trained":
         bound = "nothing bounds that" if settings.label_privacy is None else "label privacy bounds that"
         ledger.note("setup", f"slopes of features tell hosts the labels of {settings.guest}: {bound}", "disclosed")

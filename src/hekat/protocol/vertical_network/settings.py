@@ -17,7 +17,8 @@ HostBottom = Literal["frozen", "source", "trained"]
 TASKS: tuple[str, ...] = get_args(Task)
 PROTECTIONS: tuple[str, ...] = get_args(Protection)
 HOST_BOTTOMS: tuple[str, ...] = get_args(HostBottom)
-FORMS = ("shared",)
+SHARED, GUEST_LAYER = "shared", "guest_layer"
+FORMS = (SHARED, GUEST_LAYER)
 ROTATION_ACCEPTED: Final = "the guest may learn my columns but for a rotation"
 LABELS_ACCEPTED: Final = "the host may learn labels"
 SLOPES_ACCEPTED: Final = "hosts may learn columns of the guest and of each other"
@@ -32,6 +33,9 @@ class VerticalNetworkSettings:
     open. Protection `none` sends everything in the clear, for a comparison on public data; its numbers are
     `lattice`'s to within a unit for each truncation.
 
+    `form` "shared" leaves a host's weights in shares; "guest_layer" is FATE's form, to compare: the guest holds them
+    under noise of the host, learns the outputs of each host by themselves, and bottoms of hosts train.
+
     `label_privacy` is the epsilon of randomised response: each label is replaced once with known odds. Without it
     `trained` needs `labels_accepted`, the words LABELS_ACCEPTED. `rotation_accepted` are the words ROTATION_ACCEPTED:
     outputs of the interactive layer open to the guest, and over the steps they tell it as much of each host.
@@ -45,7 +49,7 @@ class VerticalNetworkSettings:
     hosts: tuple[str, ...]
     task: Task = "binary"
     classes: tuple[str, ...] | None = None
-    form: str = "shared"
+    form: str = SHARED
     protection: Protection = "lattice"
     host_bottom: HostBottom = "frozen"
     network: NetworkShape = field(default_factory=NetworkShape)
@@ -76,6 +80,7 @@ class VerticalNetworkSettings:
         _check_parties(self)
         _check_classes(self)
         _check_label_privacy(self)
+        _check_form(self)
         _check_waivers(self)
         self.training.rate_units(self.training.batch_rows)
 
@@ -131,6 +136,16 @@ def _check_label_privacy(settings: VerticalNetworkSettings) -> None:
         raise JobError(
             "label_privacy.epsilon refused", expected=error.expected, got=error.got, cure=error.cure
         ) from None
+
+
+def _check_form(settings: VerticalNetworkSettings) -> None:
+    if settings.form == GUEST_LAYER and settings.host_bottom != "trained":
+        raise JobError(
+            "protection.form 'guest_layer' is FATE's form, in which bottoms of hosts train",
+            expected="protection.host_bottom = 'trained', with what it needs",
+            got=f"{settings.host_bottom!r}",
+            cure="use protection.form = 'shared', which is faster and opens less",
+        )
 
 
 def _check_waivers(settings: VerticalNetworkSettings) -> None:

@@ -78,6 +78,11 @@ class SharedAddend:
         self._used = self._truncation.truncate(self.addend, USED_SHIFT)
         return self.used
 
+    def rate_units(self, row_count: int) -> int:
+        """What `move` multiplies the summed gradient of so many rows with."""
+        assert self._training is not None
+        return self._training.rate_units(row_count)
+
     def move(self, gradient: ShareArray, row_count: int) -> None:
         """Take a step against this party's share of the summed gradient of `row_count` rows, after `use`."""
         training = self._training

@@ -36,6 +36,11 @@ def is_encrypted(summary: Mapping[str, Any]) -> bool:
     return bool(summary["settings"]["protection"] != "none")
 
 
+def is_to_compare(settings: Mapping[str, Any]) -> bool:
+    """Whether the run had FATE's form, which is there for a comparison alone."""
+    return bool(settings["form"] == "guest_layer")
+
+
 def verdict(summary: Mapping[str, Any]) -> str:
     """One sentence: who trained what together on how many rows, how protected, and how good it is."""
     columns = sum(party["columns"] or 0 for party in summary["parties"])
@@ -62,6 +67,11 @@ def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
         f"Each host WAIVED what the interactive layer tells of it: {guest} may know the features of {hosts} but for a "
         "rotation, and columns of other people once it knows some people's."
     ]
+    if is_to_compare(settings):
+        found.append(
+            f"Form guest_layer is there TO COMPARE with FATE's protocol: {guest} held weights of hosts under noise, of "
+            "whose protection nothing is proven, and learned the outputs of each host by themselves. Form shared opens less."
+        )
     if settings["host_bottom"] == "trained" and settings.get("label_privacy") is None:
         found.append(
             f"{guest} WAIVED what gradients tell of labels: {hosts} can read the label of nearly every row off the "
@@ -150,10 +160,11 @@ def _protected(summary: Mapping[str, Any]) -> str:
     guest, hosts = settings["guest"], join_names(settings["hosts"])
     if not is_encrypted(summary):
         return "NOTHING: parties saw each other's features, gradients and weights."
-    several = len(settings["hosts"]) > 1
+    several = len(settings["hosts"]) > 1 and not is_to_compare(settings)
+    lie = "lay with it under noise" if is_to_compare(settings) else "lie in shares"
     learned = (
         f"{guest} learned what the interactive layer gives of {hosts}{', summed,' if several else ''} and "
-        "nothing else; weights of a host's side lie in shares."
+        f"{'their noisy gradients' if is_to_compare(settings) else 'nothing else'}; weights of a host's side {lie}."
     )
     if settings["host_bottom"] != "trained":
         return f"The labels of {guest}, from all others: no gradient opens to a host. {learned}"

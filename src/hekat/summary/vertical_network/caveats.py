@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from hekat.job.vertical_network.job_file import NetworkJob
+from hekat.protocol.vertical_network.settings import GUEST_LAYER
 from hekat.summary.vertical.caveats import (
     ROWS_JOINED,
     caveats_on_matching,
@@ -36,10 +37,16 @@ def _who_learns_what(job: NetworkJob) -> Iterator[str]:
     guest, hosts = settings.guest, " and ".join(settings.hosts)
     if settings.protection == "none":
         yield "protection is NONE: features, gradients and weights were sent in the clear"
-    of_all = "" if len(settings.hosts) == 1 else ", summed over hosts"
+    how = "" if len(settings.hosts) == 1 else ", summed over hosts"
+    if settings.form == GUEST_LAYER:
+        how = ", each by itself"
+        yield (
+            f"form guest_layer is there TO COMPARE with FATE's protocol: gradients of hosts' weights went to {guest} under "
+            "bounded noise, whose protection has no proof"
+        )
     yield (
-        f"{guest} learned what the interactive layer gives of {hosts}{of_all}, which over the epochs tells their "
-        "features but for a rotation; with columns of some people known, also of the others"
+        f"{guest} learned what the interactive layer gives of {hosts}{how}, which over the epochs tells their features "
+        "but for a rotation; with columns of some people known, also of the others"
     )
     yield (
         f"{guest} is trusted to send what the protocol says: in two passes a lying guest reads features of hosts "

@@ -45,6 +45,12 @@ def gradient(row_count: int, width: int, units: int, most_width: int) -> Product
     return Product(GRADIENT_RING_BITS, width, row_count, units, bound, is_opened=False, most_rows=most_width)
 
 
+def returned_gradient(row_count: int, width: int, units: int) -> Product:
+    """(A_h^T D)^T = D^T [A_h]: a batch's features, encrypted by their owner, times its slopes."""
+    bound = bound_of(SLOPE_BITS)
+    return Product(GRADIENT_RING_BITS, units, row_count, width, bound, is_opened=False, most_rows=units)
+
+
 def feature_slopes(row_count: int, width: int, units: int) -> Product:
     """D [U'^T]: a host's addend, encrypted anew, times a batch's slopes."""
     return Product(PRODUCT_BITS, row_count, units, width, bound_of(SLOPE_BITS), is_opened=True, most_rows=row_count)

@@ -90,7 +90,7 @@ class GuestLayer:
             product = gradient(rows, exchange.widths[host], units, exchange.most_width)
             moved = exchange.take_answer(host, f"{step}/{GRADIENT}", product)
             if exchange.opens_slopes:
-                self._give_slopes(step, host, slopes)
+                self.give_slopes(step, host, slopes)
             with exchange.measure(PLAIN):
                 addend.move(moved, rows)
 
@@ -113,7 +113,8 @@ class GuestLayer:
             for host in self.addends
         ]
 
-    def _give_slopes(self, step: str, host: str, slopes: IntArray) -> None:
+    def give_slopes(self, step: str, host: str, slopes: IntArray) -> None:
+        """Tell a host whose bottom trains the slopes of its features."""
         exchange = self._exchange
         product = feature_slopes(len(slopes), exchange.widths[host], exchange.units)
         held = exchange.take_factors(host, f"{step}/{HOST_WEIGHTS}", product)
@@ -128,11 +129,16 @@ class GuestLayer:
         exchange = self._exchange
         shape = (row_count, exchange.units)
         others = [
-            _checked(host, exchange.channel.receive(host, f"{step}/{OUTPUTS}", OutputsMessage).share, shape)
+            check_outputs(host, exchange.channel.receive(host, f"{step}/{OUTPUTS}", OutputsMessage).share, shape)
             for host in self.addends
         ]
+        return self.to_outputs(add(*own, *others))
+
+    def to_outputs(self, numbers: Residues) -> FloatArray:
+        """Outputs mod 2^60, summed over hosts, as floats. Raises BoundError where they are beyond their range."""
+        exchange = self._exchange
         with exchange.measure(PLAIN):
-            total = signed(add(*own, *others))
+            total = signed(numbers)
             bound = sum(exchange.widths.values()) << (FEATURE_BITS + WEIGHT_BITS + 2 * WHOLE_BITS)
             if int(np.abs(total).max()) > bound:
                 raise BoundError(
@@ -144,7 +150,8 @@ class GuestLayer:
             return np.ldexp(total.astype(np.float64), -OUTPUT_BITS)
 
 
-def _checked(host: str, share: npt.NDArray[np.uint64], shape: tuple[int, int]) -> Residues:
+def check_outputs(host: str, share: npt.NDArray[np.uint64], shape: tuple[int, int]) -> Residues:
+    """A host's share of outputs as it came. Raises ProtocolError for another shape, or numbers beyond 2^60."""
     if share.shape != shape or share.dtype != np.uint64 or int(share.max(initial=0)) >> PRODUCT_BITS:
         raise ProtocolError(
             f"{host} sent outputs that cannot be",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_network.arithmetic.make import make_arithmetic
 from hekat.protocol.vertical_network.fixed_point import SLOPE_BITS, FloatArray, Rounding
+from hekat.protocol.vertical_network.guest_layer.guest import HoldingGuestLayer
 from hekat.protocol.vertical_network.guest_side.layer import GuestLayer
 from hekat.protocol.vertical_network.handshake import call_hosts, note_run, take_addend, widths_of
 from hekat.protocol.vertical_network.layer_exchange import LayerExchange, kept_uses
@@ -22,7 +23,7 @@ from hekat.protocol.vertical_network.messages import EpochEndMessage
 from hekat.protocol.vertical_network.own_features import draw_seed
 from hekat.protocol.vertical_network.party_run import NetworkRun, origin_array
 from hekat.protocol.vertical_network.row_plan import RowPlan, blocks_of
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import GUEST_LAYER, VerticalNetworkSettings
 from hekat.protocol.vertical_network.shared_addend import SharedAddend, first_addend
 from hekat.protocol.vertical_network.steps import EPOCH_END, HELD_OUT, batch_step, epoch_step
 
@@ -57,7 +58,8 @@ class GuestLoop:
             run.stopwatch,
             opens_slopes=settings.host_bottom == "trained",
         )
-        self._layer = GuestLayer(exchange, self._first_addends(run), kept_uses(settings, run, self.plan))
+        make_layer = HoldingGuestLayer if settings.form == GUEST_LAYER else GuestLayer
+        self._layer = make_layer(exchange, self._first_addends(run), kept_uses(settings, run, self.plan))
         cure = "lower training.learning_rate or training.shared_rate"
         self._rounding = Rounding("slopes of the interactive layer", SLOPE_BITS, cure, run.warn)
         self._step = ""

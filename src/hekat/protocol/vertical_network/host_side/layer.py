@@ -79,7 +79,7 @@ class HostLayer:
         held = exchange.take_factors(guest, f"{step}/{SLOPES}", product)
         plain = exchange.prepare(np.ascontiguousarray(features.T), product)
         moved = exchange.send_answer(guest, f"{step}/{GRADIENT}", held, plain, product)
-        slopes = self._take_slopes(step, rows, width) if exchange.opens_slopes else None
+        slopes = self.take_slopes(step, rows, width) if exchange.opens_slopes else None
         with exchange.measure(PLAIN):
             self.addend.move(moved, rows)
         return slopes
@@ -103,7 +103,8 @@ class HostLayer:
             covered = self._masks.cover(step, own)
         exchange.channel.send(self._guest, f"{step}/{OUTPUTS}", OutputsMessage(covered))
 
-    def _take_slopes(self, step: str, rows: int, width: int) -> FloatArray:
+    def take_slopes(self, step: str, rows: int, width: int) -> FloatArray:
+        """Learn the slopes of the features of a batch, (rows, m), where the bottom trains. Raises ProtocolError."""
         exchange, guest = self._exchange, self._guest
         product = feature_slopes(rows, width, exchange.units)
         own = np.ascontiguousarray(self.addend.used.T)

@@ -15,6 +15,7 @@ from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_network.arithmetic.make import make_arithmetic
 from hekat.protocol.vertical_network.fixed_point import FEATURE_BITS, FloatArray, IntArray, Rounding
+from hekat.protocol.vertical_network.guest_layer.host import NoisyHostLayer
 from hekat.protocol.vertical_network.handshake import answer_guest, note_run, split_weights, widths_of
 from hekat.protocol.vertical_network.host_masks import agree_on_masks
 from hekat.protocol.vertical_network.host_side.layer import HostLayer
@@ -23,7 +24,7 @@ from hekat.protocol.vertical_network.messages import EpochEndMessage
 from hekat.protocol.vertical_network.own_features import draw_seed
 from hekat.protocol.vertical_network.party_run import NetworkRun, origin_array
 from hekat.protocol.vertical_network.row_plan import RowPlan, blocks_of
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import GUEST_LAYER, VerticalNetworkSettings
 from hekat.protocol.vertical_network.shared_addend import SharedAddend, first_addend
 from hekat.protocol.vertical_network.steps import EPOCH_END, HELD_OUT, batch_step, epoch_step
 
@@ -58,7 +59,8 @@ class HostLoop:
         masks = agree_on_masks(channel, settings.hosts)
         self.keeps_features = settings.host_bottom != "trained"
         uses = kept_uses(settings, run, self.plan)
-        self._layer = HostLayer(exchange, settings.guest, self._addend, masks, uses)
+        make_layer = NoisyHostLayer if settings.form == GUEST_LAYER else HostLayer
+        self._layer = make_layer(exchange, settings.guest, self._addend, masks, uses)
         cure = "standardise the columns, or let the bottom give smaller numbers"
         self._rounding = Rounding(f"features of {channel.party}", FEATURE_BITS, cure, run.warn)
         self._kept: dict[int, IntArray] = {}
