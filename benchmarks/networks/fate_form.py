@@ -54,7 +54,7 @@ def measure_fate_form(
     batch_s = max(0.0, statistics.median(whole_s) - SAMPLE_ROWS * row_s)
     batches = -(-rows // batch_rows)
     return {
-        "part": "split_network",
+        "part": "fate_form",
         "what": f"FATE's form, {rows:,} rows, {width} x {units}, gmpy2, {key_bits} bits",
         "key_bits": key_bits,
         "sample_rows": SAMPLE_ROWS,

@@ -70,7 +70,7 @@ def _split_network(rows: list[Content], place: str) -> list[str]:
     for row in measured:
         lines.append(
             _line(
-                f"`{row['host_bottom']}`",
+                _bottom(row),
                 row["layer"],
                 _seconds(row["seconds"]),
                 f"{row['least_s']:.2f} to {row['most_s']:.2f} s" if row["turns"] > 1 else "",
@@ -83,9 +83,23 @@ def _split_network(rows: list[Content], place: str) -> list[str]:
             )
         )
     steps = sorted({step for row in measured for step in row["steps_s"]})
-    lines += ["", *_table(["step of an epoch, both parties", *(f"`{row['host_bottom']}`" for row in measured)])]
+    lines += ["", *_table(["step of an epoch, both parties", *map(_bottom, measured)])]
     lines += [_line(step, *(_seconds(row["steps_s"].get(step, 0.0)) for row in measured)) for step in steps]
-    return [*lines, ""]
+    lines.append("")
+    for peer in (row for row in rows if row["part"] == "fate_form"):
+        lines += [
+            f"Form `guest_layer` is FATE's protocol on lattices. As FATE has it, on Paillier with keys of "
+            f"{peer['key_bits']} bits and one number a ciphertext, in gmpy2 and one process, an epoch of the layer "
+            f"takes {peer['scaled_s']:,.0f} s, scaled up from {peer['sample_rows']} rows.",
+            "",
+        ]
+    return lines
+
+
+def _bottom(row: Content) -> str:
+    """What a host puts in, and the form where it is there to compare."""
+    form = row.get("form", "shared")
+    return f"`{row['host_bottom']}`" + (f", `{form}`" if form != "shared" else "")
 
 
 def _encrypted_model(rows: list[Content], place: str) -> list[str]:

@@ -248,9 +248,7 @@ CASES: Mapping[str, Case] = {
         party="east",
     ),
     "network_forms": Case(
-        network(
-            "[label_privacy]\nepsilon = 1", SLOPE_LEAK, protection='form = "guest_layer"\nhost_bottom = "trained"'
-        ),
+        network("[label_privacy]\nepsilon = 1", SLOPE_LEAK, protection='form = "guest_layer"\nhost_bottom = "trained"'),
         f"{OPEN}\nslope_leak_waiver = true",
         f'{OPEN}\nslope_leak_waiver = true\nnetwork_forms = ["guest_layer"]',
     ),

@@ -121,6 +121,7 @@ receivers = ["bank", "insurer"]
         ('[protection]\nkind = "auto"\n', "protection.kind"),
         ('[protection]\nform = "sealed"\n', "protection.form"),
         ('[protection]\nhost_bottom = "free"\n', "protection.host_bottom"),
+        ('[protection]\nform = "guest_layer"\n', "use protection.form = 'shared'"),
         ('[protection]\nhost_bottom = "trained"\n', "label_leak.accepted = 'the host may learn labels'"),
         (
             '[protection]\nhost_bottom = "trained"\n[label_privacy]\nepsilon = 1\n',
@@ -172,6 +173,7 @@ def test_a_site_is_told_what_it_agrees_to(load) -> None:
     assert terms["bottoms of hosts"].startswith("fixed maps")
     assert terms["column-leak rule"] == f"WAIVED by each host: {ROTATION_ACCEPTED}"
     assert "label-leak rule" not in terms
+    assert "in shares" in terms["form"]
     said = '[protection]\nhost_bottom = "trained"\n[network.bottoms]\ninsurer = "their-net"\n'
     opened = dict(terms_of(load(f'{CLASSES}{WAIVED}{SLOPES}{said}[label_leak]\naccepted = "{LABELS_ACCEPTED}"\n')))
     assert "OPEN to them" in opened["bottoms of hosts"]
@@ -179,6 +181,9 @@ def test_a_site_is_told_what_it_agrees_to(load) -> None:
     assert opened["slope-leak rule"] == f"WAIVED by each party: {SLOPES_ACCEPTED}"
     assert opened["bottom of insurer"] == "their-net, code of its site"
     private = dict(terms_of(load(f"{CLASSES}{WAIVED}{SLOPES}{said}[label_privacy]\nepsilon = 1.5\n")))
+    held = said.replace("[protection]\n", '[protection]\nform = "guest_layer"\n')
+    compared = dict(terms_of(load(f"{CLASSES}{WAIVED}{SLOPES}{held}[label_privacy]\nepsilon = 1.5\n")))
+    assert compared["form"].startswith("TO COMPARE")
     assert private["labels"] == "each replaced once by chance, epsilon 1.5"
 
 

@@ -151,8 +151,8 @@ def note_run(
     if settings.form == GUEST_LAYER:
         ledger.note(
             "setup",
-            f"form guest_layer, TO COMPARE: {settings.guest} learns outputs of each host by themselves, and gradients of "
-            "their weights under noise that is not uniform",
+            f"form guest_layer, TO COMPARE: {settings.guest} learns outputs of each host by themselves, and gradients "
+            "of their weights under noise that is not uniform",
             "disclosed",
         )
     if settings.host_bottom == "trained":

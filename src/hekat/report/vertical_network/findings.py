@@ -69,8 +69,8 @@ def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
     ]
     if is_to_compare(settings):
         found.append(
-            f"Form guest_layer is there TO COMPARE with FATE's protocol: {guest} held weights of hosts under noise, of "
-            "whose protection nothing is proven, and learned the outputs of each host by themselves. Form shared opens less."
+            f"Form guest_layer is there TO COMPARE with FATE's protocol: {guest} held weights of hosts under noise, "
+            "whose protection has no proof, and learned the outputs of each host by themselves. Form shared opens less."
         )
     if settings["host_bottom"] == "trained" and settings.get("label_privacy") is None:
         found.append(

@@ -41,8 +41,8 @@ def _who_learns_what(job: NetworkJob) -> Iterator[str]:
     if settings.form == GUEST_LAYER:
         how = ", each by itself"
         yield (
-            f"form guest_layer is there TO COMPARE with FATE's protocol: gradients of hosts' weights went to {guest} under "
-            "bounded noise, whose protection has no proof"
+            f"form guest_layer is there TO COMPARE with FATE's protocol: gradients of hosts' weights went to {guest} "
+            "under bounded noise, whose protection has no proof"
         )
     yield (
         f"{guest} learned what the interactive layer gives of {hosts}{how}, which over the epochs tells their features "
