@@ -77,6 +77,11 @@ def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
             f"{guest} WAIVED what gradients tell of labels: {hosts} can read the label of nearly every row off the "
             "gradients of their bottoms. Label privacy bounds that: [label_privacy] epsilon."
         )
+    if settings["host_bottom"] == "trained":
+        found.append(
+            f"All parties WAIVED what slopes tell of columns: {hosts} may learn of the columns of {guest} and of each "
+            "other, which label privacy does not bound."
+        )
     return found
 
 
@@ -167,7 +172,9 @@ def _protected(summary: Mapping[str, Any]) -> str:
         f"{'their noisy gradients' if is_to_compare(settings) else 'nothing else'}; weights of a host's side {lie}."
     )
     if settings["host_bottom"] != "trained":
-        return f"The labels of {guest}, from all others: no gradient opens to a host. {learned}"
+        scored = not set(settings["hosts"]).isdisjoint(settings["receivers"]) and settings.get("label_privacy") is None
+        others = "hosts that follow the protocol, since they may receive scores" if scored else "all others"
+        return f"The labels of {guest}, from {others}: no gradient opens to a host. {learned}"
     if settings.get("label_privacy") is not None:
         return f"The labels of {guest} are replaced by chance, epsilon {settings['label_privacy']:g}. {learned}"
     return f"NO labels: gradients of their bottoms told {hosts} the labels of {guest}. {learned}"

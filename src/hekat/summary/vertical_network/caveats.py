@@ -22,7 +22,7 @@ def list_network_caveats(run: FinishedNetworkRun, *, compares_centralised: bool 
     """The caveats of a finished run; `compares_centralised`: it was held against training on the joined rows."""
     return [
         *caveats_on_trust(run.job),
-        *_who_learns_what(run.job),
+        *who_learns_what(run.job),
         *caveats_on_matching(run.job),
         *caveats_on_tables(run),
         *(f"{name}: {line}" for name, found in run.results.items() for line in found.warnings),
@@ -32,7 +32,8 @@ def list_network_caveats(run: FinishedNetworkRun, *, compares_centralised: bool 
     ]
 
 
-def _who_learns_what(job: NetworkJob) -> Iterator[str]:
+def who_learns_what(job: NetworkJob) -> Iterator[str]:
+    """What each party of a run of the job learned, or may have learned, of the others."""
     settings = job.settings
     guest, hosts = settings.guest, " and ".join(settings.hosts)
     if settings.protection == "none":
@@ -65,7 +66,18 @@ def _on_labels(job: NetworkJob) -> Iterator[str]:
             f"labels were replaced once by chance (epsilon {settings.label_privacy:g}): whatever {hosts} try, they "
             f"tell classes apart with an AUC of at most {best:.3f} beyond what features tell"
         )
+    told = [host for host in settings.hosts if host in job.prediction.receivers]
+    if told and settings.label_privacy is None:
+        yield (
+            f"{' and '.join(told)} may receive scores, which tell a host that lies the labels of rows that it marked: "
+            f"the job accepts that {settings.labels_accepted}"
+        )
+    if settings.host_bottom == "trained":
+        yield (
+            f"slopes of their features told {hosts} something of the columns of {settings.guest} and of each other, "
+            "and label privacy does not bound that; a host that lies reads the slopes themselves and its own weights"
+        )
     if settings.host_bottom != "trained":
-        yield f"{hosts} learned nothing of labels but when training ended: no gradient opens to a host"
+        yield f"in training {hosts} learned nothing of labels but when it ended: no gradient opens to a host"
     elif settings.label_privacy is None:
         yield f"gradients of their bottoms told {hosts} the labels: the job accepts that {settings.labels_accepted}"
