@@ -26,6 +26,16 @@ def test_a_narrow_terminal_cuts_nothing_off() -> None:
     assert "".join(text.split()).count("9") >= 14
 
 
+def test_a_narrow_terminal_keeps_all_columns_of_a_table_of_text() -> None:
+    cells = ("lab, ward", "ciphertexts that it cannot open", "the arbiter, who has the key")
+    table = Table("Who learns what", ("role", "learns", "must not work with"), (cells,), text_columns=3)
+    console = Console(file=io.StringIO(), width=80)
+    show_tables(console, [table])
+    assert isinstance(console.file, io.StringIO)
+    for text in (*table.columns, *cells):
+        assert text in console.file.getvalue()
+
+
 def test_tables_are_set_apart_and_notes_are_indented() -> None:
     lines = [line.rstrip() for line in shown(200).splitlines()]
     titles = [number for number, line in enumerate(lines) if line == "A title"]

@@ -20,13 +20,16 @@ LABEL_COLUMNS = 12
 
 
 def show_tables(console: Console, tables: Iterable[Table]) -> None:
-    """Print each table under its title, its note below; a narrow terminal gets no column of explanations."""
+    """Print each table under its title, its note below.
+
+    A narrow terminal gets no column of explanations beside figures; a table of text alone keeps all columns.
+    """
     for place, table in enumerate(tables):
         if place > 0:
             console.print()
         shown = RichTable(title=_show(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-        is_wide = console.width >= NARROW_COLUMNS
-        kept = [number for number in range(len(table.columns)) if is_wide or not 0 < number < table.text_columns]
+        keeps_all = console.width >= NARROW_COLUMNS or table.text_columns == len(table.columns)
+        kept = [number for number in range(len(table.columns)) if keeps_all or not 0 < number < table.text_columns]
         for number in kept:
             is_text = number < table.text_columns
             shown.add_column(

@@ -72,9 +72,32 @@ class Counting(torch.nn.Module):  # type: ignore[misc, name-defined]
         return self.layer(x)
 
 
+class Unused(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A module with a buffer of NaN that its features do not depend on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 4)
+        self.register_buffer("unused", torch.full((2,), torch.nan))
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x)
+
+
+def broken() -> Any:
+    layer = torch.nn.Linear(3, 4)
+    torch.nn.init.constant_(layer.bias[:1], torch.nan)
+    return layer
+
+
+def test_a_buffer_of_nan_that_stays_as_it_is_is_no_change() -> None:
+    assert module_bottom(Unused)(task_of(trains=False)).width == 4
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [
+        (broken, "features of a bottom hold NaN or infinity; .*40 others of 160"),
         (Drawing, "changes from call to call"),
         (Counting, "changes from call to call"),
         (lambda: torch.nn.Linear(3, 5), "features of another form"),

@@ -10,7 +10,7 @@ from tests.protocol.vertical_network.driven import drive
 from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, Rehearsal, ends, make_settings, make_tables
 
 from hekat.errors import BoundError, InputError, JobError, PartyStoppedError
-from hekat.model.split import BottomTask, principal_components
+from hekat.model.split import Bottom, BottomTask, dense_bottom, principal_components
 from hekat.model.split.fixed_maps import AffineMap
 from hekat.protocol.vertical_network.fixed_point import Rounding
 from hekat.protocol.vertical_network.run_odds import run_bits
@@ -28,7 +28,8 @@ HOST = HOSTS[0]
         ({"host_bottom": "trained", "slopes_accepted": None}, "columns of all other parties"),
         ({"slopes_accepted": "yes"}, "slope_leak.accepted refused"),
         ({"protection": "paillier"}, "cannot be used for a split network"),
-        ({"form": "sealed"}, "form refused"),
+        ({"form": "sealed"}, "cure: train protocol = 'vertical_linear', form = 'shared_weights'"),
+        ({"form": "other"}, "form refused"),
         ({"host_bottom": "other"}, "host_bottom refused"),
         ({"label_privacy": 0.0}, "epsilon refused"),
         ({"network": {"units": 257}}, "network.units refused"),
@@ -79,6 +80,17 @@ def test_a_bottom_of_another_width_or_with_nan_is_refused() -> None:
     ):
         with ends(kind, match):
             Rehearsal(make_settings(1), tables, runs={HOST: {"make_bottom": make}}).run()
+
+
+@pytest.mark.filterwarnings("error")
+def test_features_of_the_guest_with_nan_are_refused() -> None:
+    def broken(task: BottomTask) -> Bottom:
+        bottom = dense_bottom(task)
+        bottom.begin_from({name: values * np.nan for name, values in bottom.arrays().items()})
+        return bottom
+
+    with ends(InputError, "features of the guest hold NaN or infinity"):
+        Rehearsal(make_settings(1), make_tables(1, 40, (2, 3)), runs={GUEST: {"make_bottom": broken}}).run()
 
 
 def test_a_frozen_bottom_that_trains_and_a_trained_one_that_does_not_are_refused() -> None:

@@ -152,15 +152,28 @@ class ModuleBottom:
         """Raise InputError unless the module in eval() mode maps the same rows to the same features twice, and stays
         as it is."""
         before = {key: tensor.clone() for key, tensor in self._module.state_dict().items()}
-        is_same = np.array_equal(self.evaluate(rows), self.evaluate(rows))
-        after = self._module.state_dict()
-        if not is_same or any(not bool((after[key] == tensor).all()) for key, tensor in before.items()):
+        features = self.evaluate(rows)
+        others = int(np.count_nonzero(~np.isfinite(features)))
+        if others:
+            raise InputError(
+                "features of a bottom hold NaN or infinity",
+                expected="finite numbers for every row",
+                got=f"{others:,} others of {features.size:,}",
+                cure="correct the module or its tensors",
+            )
+        after, again = self._module.state_dict(), self.evaluate(rows)
+        if not np.array_equal(features, again) or any(_differ(after[key], tensor) for key, tensor in before.items()):
             raise InputError(
                 "the module of a bottom changes from call to call",
                 expected="in eval() mode, the same features and tensors whenever it is called",
                 got="others",
                 cure="let eval() switch off what draws or counts, as torch.nn.Dropout and BatchNorm do",
             )
+
+
+def _differ(tensor: Any, other: Any) -> bool:
+    """Whether two tensors of one shape differ; NaN is NaN's like."""
+    return bool(((tensor != other) & ~((tensor != tensor) & (other != other))).any())
 
 
 def module_bottom(make_module: Callable[[], Any]) -> BottomMaker:

@@ -72,6 +72,18 @@ def to_floats(values: Residues, fraction_bits: int) -> FloatArray:
     return np.ldexp(signed(values).astype(np.float64), -fraction_bits)
 
 
+def check_all_finite(what: str, values: FloatArray, cure: str) -> None:
+    """Raise InputError where `values`, which errors call `what`, hold NaN or infinity."""
+    others = int(np.count_nonzero(~np.isfinite(values)))
+    if others:
+        raise InputError(
+            f"{what} hold NaN or infinity",
+            expected="finite numbers",
+            got=f"{others:,} others of {values.size:,}",
+            cure=cure,
+        )
+
+
 class Rounding:
     """Rounds one kind of a party's numbers and counts the ones that it had to cut to their range.
 
@@ -89,13 +101,7 @@ class Rounding:
 
         Raises InputError for NaN or infinity, BoundError where more than MOST_SHARE of them have to be cut.
         """
-        if not np.isfinite(values).all():
-            raise InputError(
-                f"{self._what} hold NaN or infinity",
-                expected="finite numbers",
-                got=f"{np.count_nonzero(~np.isfinite(values)):,} others of {values.size:,}",
-                cure=self._cure,
-            )
+        check_all_finite(self._what, values, self._cure)
         bound = bound_of(self._bits)
         scaled = np.rint(np.ldexp(values, self._bits))
         cut = int(np.count_nonzero(np.abs(scaled) > bound))

@@ -63,6 +63,14 @@ class VerticalNetworkSettings:
         object.__setattr__(self, "hosts", tuple(self.hosts))
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
+        if self.form == "sealed":
+            raise JobError(
+                "protection.form 'sealed' is not built",
+                expected=" or ".join(map(repr, FORMS)),
+                got="'sealed'",
+                cure="train protocol = 'vertical_linear', form = 'shared_weights', on columns that each party makes of "
+                "its own",
+            )
         for name, value, known in (
             ("model.task", self.task, TASKS),
             ("protection.form", self.form, FORMS),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.model.split import Bottom, DenseTop, TargetLoss, Top, TopMaker, TopTask, TrainedTensors, make_loss
-from hekat.protocol.vertical_network.fixed_point import FloatArray
+from hekat.protocol.vertical_network.fixed_point import FloatArray, check_all_finite
 from hekat.protocol.vertical_network.model_part import INTERACTIVE, TOP, named, taken
 from hekat.protocol.vertical_network.network_settings import NetworkShape
 
@@ -89,6 +89,7 @@ class OwnNetwork:
         self._top.begin_from(taken(TOP, arrays))
 
     def _join(self, features: FloatArray) -> FloatArray:
+        check_all_finite("features of the guest", features, "correct its bottom, or lower training.learning_rate")
         tensors = self._interactive.tensors
         return features @ tensors[WEIGHT] + tensors[BIAS]
 
