@@ -28,7 +28,7 @@ from hekat.protocol.encrypted_model.roles import run_role
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
 from hekat.protocol.encrypted_model.training_settings import EncryptedTraining
 from hekat.protocol.in_process import make_sessions, play_in_process
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 from networks.paper_form import measure_paper_form
 from trees.columns import MEGABYTE, Say, judge
 from vertical.data import JoinedColumns, draw_columns, stored_keys

@@ -22,9 +22,9 @@ from hekat.engine.tenancy import declare_tenancy
 from hekat.job.vertical_linear.job_file import PROTOCOL, VerticalJob
 from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.vertical.batches import batch_count
 from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
-from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun
 from hekat.protocol.vertical_linear.roles import run_role
 from hekat.protocol.vertical_linear.settings import COLUMN_LEAK_ACCEPTED, LEAK_ACCEPTED, VerticalLinearSettings

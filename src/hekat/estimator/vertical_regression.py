@@ -33,8 +33,8 @@ from hekat.ledger import AuditReport, RecordedChannel
 from hekat.progress_line import ProgressLine
 from hekat.protocol.loss_verdict import judge_losses
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.batches import batch_count
 from hekat.protocol.vertical.common_tables import find_common_tables
-from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.judging.rule_check import check_rules
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import EpochRecord

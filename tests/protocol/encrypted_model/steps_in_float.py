@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 
 
 def train_in_steps(settings: EncryptedModelSettings, tables: Mapping[str, Table]) -> OwnedModel:

@@ -30,7 +30,7 @@ from hekat.protocol.shares.share_array import (
     subtract,
     to_floats,
 )
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 
 
 def steps_one_by_one(z: Any, rows: Any, y: Any, settings: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 from hekat.protocol.vertical_linear.mixing import apply_mixing, find_mixing, rate_by_rule
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised
 from hekat.protocol.vertical_linear.prediction.predict_scores import _unmixed

@@ -20,8 +20,8 @@ from hekat.cost.vertical_linear import cost_of_vertical_job
 from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.vertical_linear.run import run_vertical_job
+from hekat.protocol.vertical.batches import batch_count
 from hekat.protocol.vertical.hold_out import count_held_out
-from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import least_batch_rows
 from hekat.report import Table
 from hekat.run.predictions import PARTS_FOLDER

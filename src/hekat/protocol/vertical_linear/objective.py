@@ -19,7 +19,7 @@ from hekat.data import Features
 from hekat.model import Parameters, make_optimiser
 from hekat.model.optimisers import Optimiser
 from hekat.protocol.stop_rules import has_settled, should_stop
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 from hekat.protocol.vertical_linear.settings import SCORE_FACTORS
 from hekat.protocol.vertical_linear.training_settings import LinearTraining
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.vertical.batches import draw_batches
 from hekat.protocol.vertical.hold_out import count_held_out
 from hekat.protocol.vertical.row_order import draw_order
-from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_network.network_settings import NetworkTraining
 
 IntArray = npt.NDArray[np.int64]

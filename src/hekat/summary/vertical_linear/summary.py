@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hekat.job.vertical_linear.job_file import PROTOCOL
-from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical.batches import batch_count
 from hekat.protocol.vertical_linear.exactness_check import StepCheck
 from hekat.protocol.vertical_linear.timing_labels import PARTS
 from hekat.scheme.bfv import CIPHERTEXT_BYTES

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.protocol.vertical_linear.arbiter.start_messages import make_start
 
 from hekat.errors import BoundError
+from hekat.protocol.vertical.batches import draw_batches
 from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
 from hekat.protocol.vertical_linear.arbiter.loss import decode_loss, encode_loss_part, encode_target_shares
 from hekat.protocol.vertical_linear.arbiter.sum_layout import SumLayout
-from hekat.protocol.vertical_linear.batches import draw_batches
 from hekat.protocol.vertical_linear.objective import residual_of
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.training_settings import LinearTraining

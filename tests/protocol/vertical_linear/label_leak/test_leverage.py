@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 from hekat.protocol.vertical_linear.label_leak.leverage import MAX_LEVERAGE, find_high_leverage_columns
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hekat.errors import DivergedError
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 
 FloatArray = npt.NDArray[np.float64]
 

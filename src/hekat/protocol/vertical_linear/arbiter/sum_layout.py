@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hekat.data.features import MAX_COLUMNS
 from hekat.errors import ProtocolError
+from hekat.protocol.vertical.batches import batch_count
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
-from hekat.protocol.vertical_linear.batches import batch_count
 from hekat.protocol.vertical_linear.fixed_point import FEATURE_LIMIT_BITS, VALUE_LIMIT_BITS
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hekat.data import Table
 from hekat.errors import HekatError
-from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical.batches import batch_count
 from hekat.protocol.vertical_linear.label_leak.cures import in_shared_weights, say_shared_weights
 from hekat.protocol.vertical_linear.settings import (
     COLUMN_LEAK_ACCEPTED,

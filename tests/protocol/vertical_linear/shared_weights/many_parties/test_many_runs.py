@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from hekat.errors import BoundError, JobError, PartyStoppedError, PolicyError
-from hekat.protocol.vertical_linear.batches import draw_batches
+from hekat.protocol.vertical.batches import draw_batches
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 from hekat.protocol.vertical_linear.shared_weights.many_parties.batch_rows import check_batch_rows
 from hekat.protocol.vertical_linear.training_settings import FixedPoint, LinearTraining

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hekat.errors import PolicyError
-from hekat.protocol.vertical_linear.batches import batch_count
+from hekat.protocol.vertical.batches import batch_count
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
 ROWS_PER_COLUMN = 10

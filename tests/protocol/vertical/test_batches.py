@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hekat.protocol.vertical_linear.batches import batch_count, draw_batches
+from hekat.protocol.vertical.batches import batch_count, draw_batches
 
 
 @given(rows=st.integers(0, 400), batch_rows=st.integers(0, 500), seed=st.integers(0, 2**63 - 1))
