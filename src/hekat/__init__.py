@@ -8,11 +8,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hekat import bigint, lattice, paillier, rsa
     from hekat.encrypted_array import array
-    from hekat.own_loop import Party, federate
+    from hekat.own_loop import Party, SplitGuest, SplitHost, federate, federate_split
 
     __version__: str
 
-__all__ = ["Party", "__version__", "array", "bigint", "federate", "lattice", "paillier", "rsa"]
+_OWN_LOOP = ("Party", "SplitGuest", "SplitHost", "federate", "federate_split")
+__all__ = [
+    "Party",
+    "SplitGuest",
+    "SplitHost",
+    "__version__",
+    "array",
+    "bigint",
+    "federate",
+    "federate_split",
+    "lattice",
+    "paillier",
+    "rsa",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,7 +35,7 @@ def __getattr__(name: str) -> Any:
         value = _installed_version()
     elif name == "array":
         value = import_module("hekat.encrypted_array").array
-    elif name in ("Party", "federate"):
+    elif name in _OWN_LOOP:
         value = getattr(import_module("hekat.own_loop"), name)
     elif name in __all__:
         value = import_module(f"hekat.{name}")

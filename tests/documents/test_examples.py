@@ -28,6 +28,12 @@ def test_the_heart_of_the_own_loop_is_that_of_its_example() -> None:
     assert heart in (ROOT / "examples" / "own_loop_numpy.py").read_text(encoding="utf-8")
 
 
+def test_the_loops_of_a_split_network_are_those_of_their_example() -> None:
+    hearts = blocks(TEXTS["docs/how_to/split_networks.md"], "python")
+    example = (ROOT / "examples" / "own_loop_split.py").read_text(encoding="utf-8")
+    assert [heart in example for heart in hearts] == [True, True]
+
+
 def test_the_job_of_the_tutorial_passes_every_check(tmp_path: Path) -> None:
     job, site = blocks(TEXTS["docs/tutorials/own_data.md"], "toml")
     (tmp_path / "job.toml").write_text(job, encoding="utf-8")

@@ -19,7 +19,7 @@ import hekat
 from hekat import paillier, rsa, wire
 from hekat.channel import PartyPublicKey
 from hekat.cli.main import main
-from hekat.own_loop import Party
+from hekat.own_loop import Party, SplitGuest, SplitHost
 
 # Classes of these are made by a user's program: their fields are described too, and they have examples.
 MODULES = (
@@ -67,6 +67,12 @@ CALLABLES = {
     **{name: value for name, value in PUBLIC.items() if inspect.isfunction(value)},
     **{f"{name}.{method}": function for name, cls in CLASSES.items() for method, function in methods_of(cls)},
     **FUNCTIONS_AFTER_A_RUN,
+    **{
+        f"hekat.own_loop.{cls.__name__}.{method}": function
+        for cls in (SplitGuest, SplitHost)
+        for method, function in methods_of(cls)
+        if method != "play"
+    },
 }
 
 

@@ -12,6 +12,7 @@ from tests.documents.markdown import CODE, ROOT, TEXTS, blocks, table_rows
 
 from hekat.engine.interface import Engine
 from hekat.own_loop import messages as loop_messages
+from hekat.own_loop.split import messages as split_loop_messages
 from hekat.protocol.encrypted_model import messages as encrypted_model_messages
 from hekat.protocol.encrypted_model.prediction import messages as encrypted_model_prediction_messages
 from hekat.protocol.horizontal import messages
@@ -42,6 +43,7 @@ def _message_types() -> list[type]:
         paillier_messages,
         plain_messages,
         loop_messages,
+        split_loop_messages,
         psi_messages,
         arbiter_messages,
         shared_weights_messages,

@@ -56,6 +56,13 @@ def test_the_example_of_trees_tells_benign_tumours_apart(run_example) -> None:
     assert float(re.search(r"test rows: ([\d.]+)", run_example("own_loop_trees.py"))[1]) > 0.98
 
 
+def test_the_split_example_is_nearly_as_good_as_all_columns_in_one_place(run_example) -> None:
+    pytest.importorskip("torch", reason="needs hekat[torch]")
+    out = run_example("own_loop_split.py")
+    split, together = map(float, re.findall(r"^  .*  (0\.\d{4}|1\.0000)$", out, re.MULTILINE))
+    assert split > together - 0.01 > 0.98
+
+
 @pytest.mark.long
 @pytest.mark.sealed
 def test_the_torch_example_is_as_good_encrypted_as_plain(run_example) -> None:

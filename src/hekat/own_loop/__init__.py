@@ -1,6 +1,9 @@
-"""Encrypted federated averaging in a training loop of one's own: one call a round, no job file."""
+"""Training loops of one's own without a job file: averaging, one call a round; split networks, two calls a batch."""
 
 from hekat.own_loop.federated_run import Federated, federate
 from hekat.own_loop.party import Party
+from hekat.own_loop.split.federated_split import FederatedSplit, federate_split
+from hekat.own_loop.split.guest import SplitGuest
+from hekat.own_loop.split.host import SplitHost
 
-__all__ = ["Federated", "Party", "federate"]
+__all__ = ["Federated", "FederatedSplit", "Party", "SplitGuest", "SplitHost", "federate", "federate_split"]

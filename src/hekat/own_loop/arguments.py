@@ -14,13 +14,13 @@ from hekat.errors import InputError
 _PIECEMEAL = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
 
-def check_code(play: Callable[..., Any]) -> None:
+def check_code(play: Callable[..., Any], name: str = "play") -> None:
     """Raise InputError unless `play` is a plain function: it can be called, and has run when the call returns."""
     if not callable(play):
-        _refuse("play", "a function of one argument, the party", play, "pass the function itself, not its result")
+        _refuse(name, "a function of one argument, the party", play, "pass the function itself, not its result")
     if any(is_piecemeal(play) for is_piecemeal in _PIECEMEAL):
         _refuse_kind(
-            "play",
+            name,
             "a plain function that returns the party's result",
             "an async function or a generator",
             "make it a plain one: nothing of it would run",

@@ -66,11 +66,7 @@ class Costs:
     @property
     def seconds_by_step(self) -> dict[str, float]:
         """Seconds over all roles, most first."""
-        total: dict[str, float] = {}
-        for steps in self.seconds.values():
-            for step, value in steps.items():
-                total[step] = total.get(step, 0.0) + value
-        return dict(sorted(total.items(), key=lambda item: -item[1]))
+        return sum_by_step(self.seconds)
 
     @property
     def up_bytes(self) -> int:
@@ -96,6 +92,15 @@ class Costs:
     def value_count(self) -> int:
         """Values sent, all parties and rounds."""
         return sum(one.value_count * one.party_count for one in self.rounds)
+
+
+def sum_by_step(seconds: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Seconds by step over all roles, most first."""
+    total: dict[str, float] = {}
+    for steps in seconds.values():
+        for step, value in steps.items():
+            total[step] = total.get(step, 0.0) + value
+    return dict(sorted(total.items(), key=lambda item: -item[1]))
 
 
 def cost_rounds(

@@ -8,7 +8,6 @@ import logging
 import math
 import secrets
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,18 +21,20 @@ from hekat.channel import Channel, PartyKey
 from hekat.channel.computing_turn import ComputingTurn
 from hekat.command_name import as_called
 from hekat.disk_errors import disk_errors_as_state_errors
-from hekat.errors import InputError, PartyLostError, PartyStoppedError
+from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.ledger.ledger_files import pack_ledgers
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
 from hekat.own_loop.costs import Costs, cost_rounds
 from hekat.own_loop.ended_run import Losses, root_cause
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.party import Party, RoundRecord
-from hekat.own_loop.show_costs import describe, describe_html
+from hekat.own_loop.run_folder import COSTS_FILE, make_folder, write_public_keys
+from hekat.own_loop.run_notes import Notes
+from hekat.own_loop.show_costs import describe, describe_html, tables_of
 from hekat.own_loop.turns import Turns
 from hekat.progress_line import ProgressLine
 from hekat.protocol.in_process import make_sessions, play_in_process
-from hekat.protocol.role_session import LEDGER_FOLDER, PARTIES_FILE, RoleSession
+from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
 from hekat.protocol.secure_sum.settings import Clipping, CodecSettings, Opening, Protection, SumSettings
 from hekat.scheme.paillier import KeyPair, generate_keys
@@ -41,7 +42,6 @@ from hekat.state import replace_file
 
 PROTOCOL = "horizontal-loop"
 STATE_FOLDER = "state"
-COSTS_FILE = "costs.json"
 LOUD_NONE = "PROTECTION IS NONE: the aggregator sees every party's update and weight in the clear"
 
 WITH_RUN = (
@@ -68,10 +68,10 @@ class Federated:
     folder: Path | None = None
 
     def __str__(self) -> str:
-        return describe(self.costs, self.title, self._lines())
+        return describe(tables_of(self.costs), self.title, self._lines())
 
     def _repr_html_(self) -> str:
-        return describe_html(self.costs, self.title, self._lines())
+        return describe_html(tables_of(self.costs), self.title, self._lines())
 
     def _lines(self) -> list[str]:
         lines = [f"LOST {why}" for why in self.lost.values()] + list(self.notes)
@@ -160,7 +160,7 @@ def federate(
         ),
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
     )
-    notes = _Notes()
+    notes = Notes()
     if protection == "lattice":
         notes.add(WITH_RUN)
     if protection == "none":
@@ -187,21 +187,6 @@ def federate(
 
 def _tell(line: ProgressLine, record: RoundRecord) -> None:
     line.reach(record.round, f"round {record.round} done")
-
-
-class _Notes:
-    """Caveats of a run, each said once, in its log and in its result."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.texts: list[str] = []
-
-    def add(self, text: str) -> None:
-        with self._lock:
-            if text in self.texts:
-                return
-            self.texts.append(text)
-        _log.info(text)
 
 
 def _run(roles: LoopRoles, play: Callable[[Party], Any], turn: ComputingTurn) -> tuple[dict[str, Any], dict[str, str]]:
@@ -247,10 +232,13 @@ def _open_run(
     digest = hashlib.sha256(PROTOCOL.encode() + described).digest()
     keys = {name: PartyKey.generate() for name in settings.everyone}
     with ExitStack() as stack:
-        place = _make_folder(folder) if folder is not None else Path(stack.enter_context(_temporary_folder()))
+        place = (
+            make_folder(folder, states=STATE_FOLDER)
+            if folder is not None
+            else Path(stack.enter_context(_temporary_folder()))
+        )
         if folder is not None:
-            texts = {name: key.public.text for name, key in keys.items()}
-            replace_file(place / PARTIES_FILE, json.dumps(texts, indent=1).encode(), mode=0o644)
+            write_public_keys(place, keys)
         states = {}
         if settings.protection == "lattice":
             for name in settings.everyone:
@@ -269,22 +257,6 @@ def _open_run(
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     with disk_errors_as_state_errors("no folder for upload numbers can be made"):
         return tempfile.TemporaryDirectory(prefix="hekat-loop-")
-
-
-def _make_folder(folder: Path) -> Path:
-    """The folder of a run, with its places for ledgers and states. Raises InputError where something lies in it."""
-    with disk_errors_as_state_errors(f"{folder} could not be made"):
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise InputError(
-                f"the folder {folder} is not empty",
-                expected="a new or empty folder for each run",
-                got="one with files in it",
-                cure="name another one: ledgers of two runs are not mixed",
-            )
-        (folder / LEDGER_FOLDER).mkdir()
-        (folder / STATE_FOLDER).mkdir(mode=0o700)
-    return folder
 
 
 def _make_key(settings: SumSettings, session: RoleSession) -> KeyPair | None:

@@ -28,7 +28,7 @@ class HeldTensor:
         if self.is_scalar:
             value = np.asarray(value)
         self.name, self.value = name, value
-        self.is_torch = _is_torch_tensor(value)
+        self.is_torch = is_torch_tensor(value)
         if self.is_torch:
             _check_torch_form(name, value, party)
             self.dtype_name = str(value.dtype).removeprefix("torch.")
@@ -149,7 +149,8 @@ def _memory_of(tensor: Any) -> Any:
     return detached.numpy()
 
 
-def _is_torch_tensor(value: Any) -> bool:
+def is_torch_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor of PyTorch, which need not be installed."""
     # Another thread may just be importing torch: before its tensors are there, no value is one.
     tensor = getattr(sys.modules.get("torch"), "Tensor", None)
     return tensor is not None and isinstance(value, tensor)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -22,6 +20,7 @@ from hekat.own_loop.averaging import Call, References, restore
 from hekat.own_loop.canonical_value import digest_value
 from hekat.own_loop.integers import as_integers, describe_integers
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
+from hekat.own_loop.own_code import OwnCode
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.turns import Turns
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
@@ -81,13 +80,8 @@ class Party:
         self._told_layout: dict[str, str] | None = None
         self._trail = ModelTrail(digest_key)
         """Of all that the aggregator compared: at the end the parties compare it without it."""
-        self._calls = 0
+        self._code = OwnCode(channel.party, surroundings.turns, surroundings.stopwatch, "hekat.federate")
         self._rounds = 0
-        self._clock: Any = None
-        self._thread: int | None = None
-        """The one thread that may call: the thread of the party's code while it runs."""
-        self._broken: BaseException | None = None
-        """What ended a call after something of it had left: the others are in the middle of it."""
 
     @property
     def name(self) -> str:
@@ -144,7 +138,7 @@ class Party:
             >>> run.results["north"]["w"].round(2), int(run.results["north"]["steps"])
             (array([2., 2.]), 7)
         """
-        with self._calling():
+        with self._code.calling():
             with self._around.stopwatch.measure("encode"):
                 self._check_weight(weight)
                 label, digest = ("", b"") if same is None else self._digest(*same)
@@ -185,7 +179,7 @@ class Party:
             >>> run.results["lake"]["ages"]
             array([3, 1, 2])
         """
-        with self._calling():
+        with self._code.calling():
             with self._around.stopwatch.measure("encode"):
                 arrays = as_integers(integers, maximum, self.name)
                 forms = describe_integers(arrays, maximum)
@@ -227,7 +221,7 @@ class Party:
             >>> run.results["lake"]["w"].round(3)
             array([0.5, 0.5])
         """
-        with self._calling():
+        with self._code.calling():
             with self._around.stopwatch.measure("encode"):
                 _, _, selection = self._select(state, parameters)
                 call = self._references.begin(selection, self.name, self._rounds + 1)
@@ -258,7 +252,7 @@ class Party:
             >>> hekat.federate(play, ["north", "lake", "county"]).results["north"]
             0
         """
-        with self._calling():
+        with self._code.calling():
             label, digest = self._digest(label, value)
             self._agree_on(digest)
             self._call(CallMessage(COMPARE, True, [], [], False, label, digest))
@@ -271,15 +265,8 @@ class Party:
             self._aggregation.close()
 
     def _play(self, code: Callable[[Party], T]) -> T:
-        self._begin_turn()
-        self._thread = threading.get_ident()
-        try:
+        with self._code.running():
             result = code(self)
-        finally:
-            self._thread = None
-            self._end_clock()
-        if self._broken is not None:
-            raise self._broken
         self._call(CallMessage(LEAVE, True, [], [], False, "", b""))
         missing = self._aggregation.compare_final(self._trail.end_with(b""))
         if missing:
@@ -289,53 +276,6 @@ class Party:
     def __repr__(self) -> str:
         return f"Party({self.name!r} of {', '.join(self.parties)}; {self._rounds} rounds done)"
 
-    # --- turns ---------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _calling(self) -> Iterator[None]:
-        """Meanwhile the party's own code and its clock stand still; once a message has left, its turn is over."""
-        self._check_may_call()
-        self._end_clock()
-        calls = self._calls
-        try:
-            yield
-        except BaseException as error:
-            if self._calls > calls:
-                self._broken = error
-            # Whatever the caller's code does with the error, most often nothing, need not wait for other parties.
-            self._begin_clock()
-            raise
-        self._begin_turn()
-
-    def _check_may_call(self) -> None:
-        if self._thread != threading.get_ident():
-            raise ProtocolError(
-                f"party {self.name} cannot be called from here",
-                expected="a call in the thread of this party's own code, while that runs",
-                got="one from another thread, from another party's code or after the code has returned",
-                cure="pass what other threads worked out to the function that hekat.federate runs, and call there",
-            )
-        if self._broken is not None:
-            raise ProtocolError(
-                f"party {self.name} can call for nothing more",
-                expected="no call after one that failed on its way",
-                got=f"another, after {type(self._broken).__name__} in call {self._calls}",
-                cure="let the first error end the party's code: what it says is what went wrong",
-            ) from self._broken
-
-    def _begin_turn(self) -> None:
-        self._around.turns.begin(self.name)
-        self._begin_clock()
-
-    def _begin_clock(self) -> None:
-        self._clock = self._around.stopwatch.measure("train")
-        self._clock.__enter__()
-
-    def _end_clock(self) -> None:
-        clock, self._clock = self._clock, None
-        if clock is not None:
-            clock.__exit__(None, None, None)
-
     # --- calls ---------------------------------------------------------------------------------------------------
 
     def _call(self, message: CallMessage) -> None:
@@ -343,9 +283,8 @@ class Party:
 
         A mean or sum is asked for at once; it begins once they do.
         """
-        self._calls += 1
-        self._around.turns.end(self.name)
-        step = call_step(self._calls)
+        self._code.leave()
+        step = call_step(self._code.calls)
         self._channel.send(self._settings.aggregator, step, message)
         self._aggregation.defer(partial(self._take_answer, step))
         if message.call not in WITH_ROUND:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -11,20 +11,20 @@ from hekat.own_loop.costs import Costs
 Table = tuple[str, list[str], list[list[str]]]
 
 
-def describe(costs: Costs, title: str, lines: Sequence[str]) -> str:
+def describe(tables: Sequence[Table], title: str, lines: Sequence[str]) -> str:
     """Plain text: the title, tables, then the lines."""
     parts = [title]
-    for heading, columns, rows in _tables(costs):
+    for heading, columns, rows in tables:
         parts.append(f"\n{heading}\n" + _as_text(columns, rows))
     if lines:
         parts.append("\n" + "\n".join(f"  {line}" for line in lines))
     return "\n".join(parts)
 
 
-def describe_html(costs: Costs, title: str, lines: Sequence[str]) -> str:
+def describe_html(tables: Sequence[Table], title: str, lines: Sequence[str]) -> str:
     """The same as HTML, for notebooks."""
     parts = [f"<p><b>{escape(title)}</b></p>"]
-    for heading, columns, rows in _tables(costs):
+    for heading, columns, rows in tables:
         head = "".join(f"<th>{escape(column)}</th>" for column in columns)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         parts.append(f"<p>{escape(heading)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
@@ -32,22 +32,23 @@ def describe_html(costs: Costs, title: str, lines: Sequence[str]) -> str:
     return "".join(parts)
 
 
-def _tables(costs: Costs) -> list[Table]:
-    tables = [_seconds_table(costs)]
+def tables_of(costs: Costs) -> list[Table]:
+    """Seconds by role and step, and the bytes of a round."""
+    tables = [seconds_table(costs.seconds, costs.seconds_by_step, costs.wall_seconds)]
     if costs.rounds:
         tables.append(_bytes_table(costs))
     return tables
 
 
-def _seconds_table(costs: Costs) -> Table:
-    steps = list(costs.seconds_by_step)
+def seconds_table(seconds: Mapping[str, Mapping[str, float]], total: Mapping[str, float], wall: float) -> Table:
+    """Seconds by role and step; `total` is over all roles, in the order of the columns."""
+    steps = list(total)
     rows = [
         [role, *(_seconds(found.get(step)) for step in steps), _seconds(sum(found.values()))]
-        for role, found in costs.seconds.items()
+        for role, found in seconds.items()
     ]
-    total = costs.seconds_by_step
     rows.append(["all", *(_seconds(total[step]) for step in steps), _seconds(sum(total.values()))])
-    heading = f"Seconds by step (train: the parties' own code); the whole run took {_seconds(costs.wall_seconds)} s"
+    heading = f"Seconds by step (train: the parties' own code); the whole run took {_seconds(wall)} s"
     return heading, ["role", *steps, "sum"], rows
 
 
@@ -63,8 +64,8 @@ def _bytes_table(costs: Costs) -> Table:
         ("down, the sum", sum(part.down for part in parts) / count),
         ("between those who open sums", sum(part.shares for part in parts) / count),
     ):
-        rows.append([what, _size(value), f"{value / one_way:.2f}x" if one_way else ""])
-    rows.append(["plain float32, one way", _size(one_way), "1x"])
+        rows.append([what, show_size(value), f"{value / one_way:.2f}x" if one_way else ""])
+    rows.append(["plain float32, one way", show_size(one_way), "1x"])
     clipped = f"{costs.clipped_count} of {costs.value_count}"
     heading = (
         f"Bytes of a party in round {last.round}: {last.value_count} values at {last.bits_per_value:.1f} bits up; "
@@ -92,7 +93,8 @@ def _seconds(value: Any) -> str:
     return f"{value:.1f}" if value >= 100 else f"{value:.3f}" if value < 1 else f"{value:.2f}"
 
 
-def _size(value: float) -> str:
+def show_size(value: float) -> str:
+    """Bytes in their unit."""
     for unit in ("B", "kB", "MB"):
         if value < 1000:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"

@@ -89,6 +89,11 @@ class GuestLoop:
         for block, outputs in zip(blocks, opened, strict=True):
             yield rows[block], outputs
 
+    def evaluate(self, step: str, row_count: int) -> FloatArray:
+        """The hosts' part of the outputs of any rows, (row_count, k); no weight moves. No two steps have one name."""
+        blocks = blocks_of(row_count, self._settings.training.batch_rows)
+        return np.concatenate(list(self._layer.outputs(step, [block.stop - block.start for block in blocks])))
+
     def end_epoch(self, epoch: int, *, finished: bool) -> float:
         """Tell hosts whether the training ends; returns the share of the epoch's slopes that were cut."""
         for host in self._settings.hosts:

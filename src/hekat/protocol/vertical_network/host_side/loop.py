@@ -96,11 +96,14 @@ class HostLoop:
 
     def held_out(self, epoch: int, features: FloatArray) -> None:
         """Give the guest this host's part of the outputs of the held-out rows, from their features."""
-        if not len(features):
-            return
+        if len(features):
+            self.evaluate(f"{epoch_step(epoch)}/{HELD_OUT}", features)
+
+    def evaluate(self, step: str, features: FloatArray) -> None:
+        """Give the guest this host's part of the outputs of any rows; no weight moves. No two steps have one name."""
         integers = self._rounding.round(features)
         blocks = blocks_of(len(features), self._settings.training.batch_rows)
-        self._layer.outputs(f"{epoch_step(epoch)}/{HELD_OUT}", [integers[block] for block in blocks])
+        self._layer.outputs(step, [integers[block] for block in blocks])
 
     def end_epoch(self, epoch: int) -> tuple[bool, float]:
         """Hear whether the training ends; with the share of the features that were cut."""
