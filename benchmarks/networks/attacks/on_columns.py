@@ -1,4 +1,4 @@
-"""Attacks of a guest on a host's columns, from the Z_h that opens to it and the D that it makes itself."""
+"""Attacks on columns: of a guest on a host's, from Z_h and its own D; of a host that trains, from slopes that open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import RidgeCV
 
-from networks.attacks.watched_network import Seen
+from networks.attacks.watched_network import WIDTH, Seen
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -25,6 +25,31 @@ def columns_from_known_rows(batches: Sequence[Seen], columns: FloatArray, known_
     rest = wanted[known_count:]
     errors = ((rest - model.predict(observed[known_count:])) ** 2).sum(axis=0)
     return float(np.mean(1 - errors / ((rest - rest.mean(axis=0)) ** 2).sum(axis=0)))
+
+
+def columns_from_slopes(batches: Sequence[Seen], columns: FloatArray, known_count: int) -> FloatArray:
+    """With columns (rows, c) of another party known on some rows: a map from the slopes that open to a host, over all
+    epochs, to these columns, and its R^2 (c,) on all other rows.
+
+    A row's slope is the error of its prediction times a vector of the units that are on for it, so length and
+    direction are given apart, the sign by the direction that most slopes of an epoch share.
+    """
+    seen: list[FloatArray] = []
+    for epoch in sorted({batch.epoch for batch in batches}):
+        slopes = np.zeros((len(columns), WIDTH))
+        for batch in batches:
+            if batch.epoch == epoch and batch.host_slopes is not None:
+                slopes[batch.rows] = batch.host_slopes
+        lengths = np.maximum(np.linalg.norm(slopes, axis=1, keepdims=True), 1e-300)
+        directions = slopes / lengths
+        signs = np.sign(directions @ np.linalg.svd(directions, full_matrices=False)[2][0])[:, np.newaxis]
+        seen += [directions * signs, lengths * signs]
+    observed = np.concatenate(seen, axis=1)
+    observed = (observed - observed.mean(axis=0)) / np.maximum(observed.std(axis=0), 1e-300)
+    model = RidgeCV(np.logspace(0, 5, 11)).fit(observed[:known_count], columns[:known_count])
+    rest = columns[known_count:]
+    errors = ((rest - model.predict(observed[known_count:])) ** 2).sum(axis=0)
+    return np.asarray(1 - errors / ((rest - rest.mean(axis=0)) ** 2).sum(axis=0))
 
 
 def rotated_features(moves: Sequence[FloatArray], Ds: Sequence[FloatArray], rate: float) -> FloatArray:
