@@ -108,6 +108,7 @@ def test_a_weak_line_is_warned_of_and_fails_nothing(workplace, line) -> None:
     [
         ("psi", []),
         ("vertical_linear", ["max_rounds"]),
+        ("encrypted_model", ["min_parties", "max_rounds"]),
         ("horizontal", ["min_parties", "max_rounds", "committee_members"]),
         ("averaging", ["min_parties", "max_rounds", "committee_members"]),
     ],

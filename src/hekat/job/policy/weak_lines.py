@@ -54,7 +54,7 @@ def _on_limits(site: Site) -> Iterator[str]:
     # Lines of protocols that the site does not allow open nothing, however wide they are.
     sums = not {"horizontal", "averaging"}.isdisjoint(policy.protocols)
     trains = policy.protocols != ("psi",) and bool(policy.protocols)
-    if sums and policy.min_parties < FEW_PARTIES:
+    if (sums or "encrypted_model" in policy.protocols) and policy.min_parties < FEW_PARTIES:
         yield (
             f"policy.min_parties = {policy.min_parties}: in a sum of two updates each party subtracts its own and has "
             f"the other's. Set {FEW_PARTIES} or more"

@@ -41,7 +41,7 @@ def _who_learns_what(job: EncryptedModelJob) -> Iterator[str]:
     yield f"{arbiter} and a host together could open the model of every round"
     yield (
         f"{aggregator} and {owner} must not work together: with numbers of their choice in place of the model they "
-        "would read what all hosts make of these together"
+        "would read what all hosts make of these together, once for each model that is told and each round played again"
     )
     yield f"{owner} has the final model, which tells of the rows what models tell"
     yield from _on_reported(job)
