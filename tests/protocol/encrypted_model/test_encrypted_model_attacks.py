@@ -14,6 +14,7 @@ from tests.protocol.encrypted_model.play import AGGREGATOR, ARBITER, HOSTS, Play
 from hekat.engine.select import get_engine
 from hekat.protocol.encrypted_model import host as host_module
 from hekat.protocol.encrypted_model.arithmetic import bfv, choose
+from hekat.protocol.encrypted_model.arithmetic.affine_map import make_map
 from hekat.protocol.encrypted_model.arithmetic.bfv import BfvAggregator, BfvArbiter, BfvHost, lay_out_round
 from hekat.protocol.encrypted_model.arithmetic.fixed_point import IntegerMap
 from hekat.protocol.encrypted_model.set_up import moments
@@ -218,3 +219,31 @@ def test_masks_are_fresh_in_every_step_and_session() -> None:
     settings, tables = make_settings(training={"rounds": 1}), make_tables(SEED)
     drawn = [play(settings, tables).messages(NORTH, SOUTH, "seed") for _ in range(2)]
     assert len({message.seed for messages in drawn for message in messages}) == 4
+
+
+def test_models_on_the_way_tell_the_mean_of_all_hosts_maps_and_one_of_two_the_other_hosts() -> None:
+    """So an owner that is one of two hosts is given none of them, and sites bound their number."""
+    rng = np.random.default_rng(SEED)
+    training = {"rounds": 20, "batch_rows": 0, "optimiser": "sgd", "learning_rate": 1.0}
+    settings = make_settings(training=training)
+    maps = []
+    for _ in range(2):
+        columns = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4))
+        columns /= columns.std(axis=0)
+        labels = np.where(columns[:, :1] + rng.normal(size=(500, 1)) > 0, 1.0, -1.0)
+        maps.append(make_map(columns, labels, settings))
+    own, other = maps
+    models = [np.zeros((5, 1))]
+    for _ in range(settings.training.rounds):
+        mean = (own.apply(models[-1]) + other.apply(models[-1])) / 2
+        models.append(np.round(mean * 2.0**32 + rng.integers(0, 2, mean.shape)) / 2.0**32)
+    told = np.hstack(models).T
+    # What the owner's own map gave is known to it, so the rest is the other host's.
+    rest = 2 * told[1:] - told[:-1] @ own.matrix.T - own.offset[:, 0]
+    known = np.column_stack([told[:-1], np.ones(len(rest))])
+    solved = np.linalg.lstsq(known, rest, rcond=1e-13)[0][:5].T
+    moved = np.abs(other.matrix - np.eye(5)).max()
+    assert np.abs(solved - other.matrix).max() < 0.05 * moved
+    # The last model alone is one equation a weight.
+    few = np.linalg.lstsq(known[:1], rest[:1], rcond=1e-13)[0][:5].T
+    assert np.abs(few - other.matrix).max() > 0.5 * moved
