@@ -91,6 +91,21 @@ def test_the_lines_that_are_told_make_every_table_load(load: Callable[[ColumnSpe
     assert np.isnan(tables["b"].features[:, -1]).sum() == 4
 
 
+def test_fills_that_parties_agree_on_are_values(
+    load: Callable[[ColumnSpecs], dict[str, Table]], tmp_path: Path
+) -> None:
+    with pytest.raises(ColumnsRefusedError) as caught:
+        load(ColumnSpecs(fills_agreed=True))
+    assert "fill = 0" in caught.value.lines
+    assert "[columns.age]    # fill: a value that all parties agree on" in caught.value.lines
+    specs = specs_of(caught.value.lines)
+    assert not specs.joint_fills
+    load(specs)
+    (tmp_path / "one.csv").write_text("dose,days\n1,1\n,2\n3,3\n")
+    with pytest.raises(ColumnsRefusedError, match=r"let the job say fill = NUMBER under"):
+        load_csv(tmp_path / "one.csv", columns=ColumnSpecs(fills_agreed=True))
+
+
 def test_a_text_of_a_single_row_is_neither_shown_nor_put_into_a_job(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("job,dose\n" + "nurse,1\nclerk,2\n" * 20 + f"{SECRET},3\nnurse,{SECRET}\n")

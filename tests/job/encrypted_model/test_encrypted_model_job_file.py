@@ -42,6 +42,7 @@ def test_a_job_that_says_little_is_the_secure_one(load, tmp_path) -> None:
     assert (job.test_data, job.hold_out, job.timeout_s) == (None, 0.0, 600.0)
     loaded = load_any_job(tmp_path / "job.toml")
     assert roles_of(loaded) == ("north", "lake", "lab", "hub", "judge")
+    assert job.columns.fills_agreed, "a host is told to name a fill: no cells are counted together"
     assert (aggregator_of(loaded), approvers_of(loaded)) == ("hub", ("north", "lake", "lab", "judge"))
 
 

@@ -82,6 +82,24 @@ def test_a_bottom_of_another_width_or_with_nan_is_refused() -> None:
             Rehearsal(make_settings(1), tables, runs={HOST: {"make_bottom": make}}).run()
 
 
+class Module:
+    """Callable with rows and with a state, as a PyTorch module is."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def __call__(self, rows: Any) -> Any:
+        raise AssertionError("a module is no function of a task")
+
+
+@pytest.mark.parametrize(
+    ("make", "got"), [(lambda task: Module(), "a function that returns Module"), (Module(), "Module"), (7, "int")]
+)
+def test_a_bottom_that_is_no_maker_of_bottoms_is_refused_with_the_cure(make: Any, got: str) -> None:
+    with ends(InputError, f"bottom of shop cannot be made; .*got {got}; cure: give hekat.model.split.module_bottom"):
+        Rehearsal(make_settings(1), make_tables(1, 40, (2, 3)), runs={HOST: {"make_bottom": make}}).run()
+
+
 @pytest.mark.filterwarnings("error")
 def test_features_of_the_guest_with_nan_are_refused() -> None:
     def broken(task: BottomTask) -> Bottom:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hekat.data.columns.proposals import LEAST_ROWS_OF_A_TEXT, Proposal, propose
-from hekat.data.columns.specs import ColumnSpecs
+from hekat.data.columns.specs import CATEGORY_FILL, NUMBER_FILLS, ColumnSpecs
 from hekat.data.features import is_dense
 from hekat.data.number_text import describe_text
 from hekat.data.raw_table import RawColumn, RawTable
@@ -88,7 +88,7 @@ class ColumnsRefusedError(InputError):
         self.findings, self.tables, self.specs = tuple(findings), tuple(tables), specs
         columns = list(dict.fromkeys(one.column for one in findings))
         if len(self.findings) == 1:
-            super().__init__(**_say_one(self.findings[0]))
+            super().__init__(**_say_one(self.findings[0], specs))
         else:
             names = len({one.table for one in findings})
             shown = ", ".join(f"{name!r} ({_kinds_of(name, findings)})" for name in columns[:_MOST_NAMES])
@@ -215,7 +215,7 @@ def _number_cure(findings: Sequence[ColumnFinding]) -> str:
     return next((f'say decimal = "{"," if one == "." else "."}" in the site file' for one in decimals), "")
 
 
-def _say_one(one: ColumnFinding) -> dict[str, str]:
+def _say_one(one: ColumnFinding, specs: ColumnSpecs) -> dict[str, str]:
     section = f"[{toml_key('columns', one.column)}]"
     if one.listed and one.texts:
         shown = first_few(one.listed, _MOST_NAMES)
@@ -235,7 +235,8 @@ def _say_one(one: ColumnFinding) -> dict[str, str]:
             "got": f"{kind} in {one.text_rows:,} rows, first in {one.first_text}",
             "cure": _number_cure([one]) or cure,
         }
-    fill = 'missing = "category" or fill = CATEGORY' if one.listed else 'fill = NUMBER, "mean" or "median"'
+    number = "fill = NUMBER" if specs.fills_agreed else 'fill = NUMBER, "mean" or "median"'
+    fill = 'missing = "category" or fill = CATEGORY' if one.listed else number
     return {
         "what": f"{one.table}: column {one.column!r} has empty cells",
         "expected": "a value in every row",
@@ -253,6 +254,10 @@ def _block(proposal: Proposal, specs: ColumnSpecs) -> list[str]:
     comments = [*(["in place of this section of the job"] if has_own else []), *proposal.comments]
     # Trees take an empty cell as it is: jobs of them need no fill, and refuse some.
     values = {key: value for key, value in proposal.values.items() if not (specs.for_trees and key in _FILLS)}
+    if specs.fills_agreed and values.get("fill") in (*NUMBER_FILLS, CATEGORY_FILL):
+        categories = values.get("categories")
+        values["fill"] = categories[0] if isinstance(categories, tuple) else 0
+        comments.append("fill: a value that all parties agree on")
     if not values:
         return [f"# {proposal.column}: {'; '.join(comments)}"]
     lines = [f"[{section}]" + (f"    # {'; '.join(comments)}" if comments else "")]

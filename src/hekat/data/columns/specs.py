@@ -236,6 +236,8 @@ class ColumnSpecs:
         everywhere: Whether every table must have all of them: not where parties hold different columns.
         for_training: Whether tables are trained on; in others `unknown` says what a text becomes that is no category.
         found_together: Whether parties with the same columns find the categories of columns together.
+        fills_agreed: Whether parties with the same columns cannot count cells together, so that every fill is a value
+            that they agree on.
         keeps_gaps: Whether an empty cell without a fill stays empty, which trees take as it is; of categories, none of
             its columns is 1 then.
         for_trees: Whether a column of categories becomes one column of their numbers, from 0 on in their order, and
@@ -255,6 +257,7 @@ class ColumnSpecs:
     everywhere: bool = True
     for_training: bool = True
     found_together: bool = False
+    fills_agreed: bool = False
     for_trees: bool = False
     keeps_gaps: bool = False
     _resolved: dict[tuple[str, bool], ColumnSpec | None] = field(

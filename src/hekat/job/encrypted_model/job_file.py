@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +56,7 @@ def load_encrypted_model_job(path: Path) -> EncryptedModelJob:
     test_data = top.take_optional("test_data", str)
     settings = _read_settings(top)
     hold_out = _read_hold_out(top.take_section("validation"), settings, test_data)
-    columns = read_columns(top.take_section("columns"))
+    columns = replace(read_columns(top.take_section("columns")), fills_agreed=True)
     _check_needs_no_sums(columns)
     timeout_s = read_timeout(top, len(settings.everyone))
     party_keys = read_party_keys(top.take_section(SECTION), settings.everyone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
 NO_BOTTOM: Final = "none"
 _SEED_BYTES = 16
+_MEMBERS: Final = tuple(name for name in vars(Bottom) if not name.startswith("_"))
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def _make_bottom(party: str, columns: FloatArray, settings: VerticalNetworkSetti
         shape.activation,
     )
     make = source_columns if has_no_map else run.make_bottom or default_bottom(trains)
-    bottom = make(task)
+    bottom = _call_maker(party, make, task)
     for what, expected, got in (
         ("width", task.width, bottom.width),
         ("kind: whether it trains", task.trains, bottom.trains),
@@ -125,6 +126,19 @@ def _make_bottom(party: str, columns: FloatArray, settings: VerticalNetworkSetti
                 cure="correct the bottom, or the job's network and protection.host_bottom",
             )
     return bottom
+
+
+def _call_maker(party: str, make: BottomMaker, task: BottomTask) -> Bottom:
+    """The bottom that `make` makes for `task`. Raises InputError for what is no maker, or makes something else."""
+    made: object = make(task) if callable(make) and not hasattr(make, "state_dict") else make
+    if made is make or any(not hasattr(made, name) for name in _MEMBERS):
+        raise InputError(
+            f"the bottom of {party} cannot be made",
+            expected="a function of a BottomTask that returns a bottom",
+            got=type(made).__name__ if made is make else f"a function that returns {type(made).__name__}",
+            cure="give hekat.model.split.module_bottom(FUNCTION), where FUNCTION returns a torch.nn.Module",
+        )
+    return cast(Bottom, made)
 
 
 def kind_of(bottom: Bottom | None) -> str:
