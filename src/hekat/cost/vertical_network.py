@@ -19,6 +19,7 @@ from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.vertical_network.job_file import PROTOCOL
 from hekat.protocol.in_process import make_sessions, play_in_process
+from hekat.protocol.vertical_network.layer_exchange import uses_of
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun
 from hekat.protocol.vertical_network.roles import run_role
 from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, VerticalNetworkSettings
@@ -52,9 +53,10 @@ def cost_of_network_job(inputs: NetworkInputs) -> NetworkCost:
     row_count = min(len(table) for table in inputs.tables.values())
     batch_rows = min(settings.training.batch_rows, row_count)
     batches = -(-row_count // batch_rows)
+    uses = uses_of(settings, settings.training.epochs, batches)
     with declare_tenancy(inputs.site.machine.single_tenant):
-        one = _rehearse(inputs, batch_rows, 1)
-        two = _rehearse(inputs, batch_rows, 2) if batches > 1 else one
+        one = _rehearse(inputs, batch_rows, 1, uses)
+        two = _rehearse(inputs, batch_rows, 2, uses) if batches > 1 else one
 
     def reckon(role: str, part: int) -> Cost:
         return one[role][part].plus(two[role][part].beyond(one[role][part]), row_count / batch_rows - 1)
@@ -63,8 +65,8 @@ def cost_of_network_job(inputs: NetworkInputs) -> NetworkCost:
     return NetworkCost(row_count, settings.training.epochs, roles, batch_count=batches)
 
 
-def _rehearse(inputs: NetworkInputs, batch_rows: int, batches: int) -> RoleCosts:
-    """Each role's cost up to the end of the first epoch, and of the second."""
+def _rehearse(inputs: NetworkInputs, batch_rows: int, batches: int, uses: int) -> RoleCosts:
+    """Each role's cost up to the end of the first epoch, and of the second; `uses` are the job's `uses_of`."""
     settings = _rehearsed_settings(inputs.job.settings)
     rng = np.random.default_rng(batches)
     tables = {
@@ -82,7 +84,7 @@ def _rehearse(inputs: NetworkInputs, batch_rows: int, batches: int) -> RoleCosts
         def note(record: NetworkRecord) -> None:
             worked[name][record.epoch] = sum(watch.seconds.values())
 
-        run = NetworkRun(watch, on_epoch=note, make_bottom=inputs.bottoms[name].make)
+        run = NetworkRun(watch, on_epoch=note, make_bottom=inputs.bottoms[name].make, kept_uses=uses)
         return session.play(channel, lambda recorded: run_role(recorded, tables[name], settings, run))
 
     play_in_process(dict.fromkeys(settings.everyone, play), timeout_s=inputs.job.timeout_s)

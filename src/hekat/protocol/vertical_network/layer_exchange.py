@@ -85,6 +85,12 @@ def kept_uses(settings: VerticalNetworkSettings, run: NetworkRun, plan: RowPlan)
     Features that are encrypted once have to stay the same, to be used often enough to pay for their bytes, and to fit
     the guest's memory.
     """
-    epochs = settings.training.epochs - run.epochs_done
-    keeps = settings.host_bottom != "trained" and epochs >= LEAST_KEPT_USES and len(plan.batches) <= MOST_KEPT_BATCHES
+    if run.kept_uses is not None:
+        return run.kept_uses
+    return uses_of(settings, settings.training.epochs - run.epochs_done, len(plan.batches))
+
+
+def uses_of(settings: VerticalNetworkSettings, epochs: int, batches: int) -> int:
+    """`kept_uses` of a training of so many epochs and batches."""
+    keeps = settings.host_bottom != "trained" and epochs >= LEAST_KEPT_USES and batches <= MOST_KEPT_BATCHES
     return epochs if keeps else 0

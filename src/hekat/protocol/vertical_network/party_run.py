@@ -75,6 +75,8 @@ class NetworkRun:
     label_flips: LabelFlips | None = None
     label_name: str = "label"
     seed: int | None = field(default=None, repr=False)
+    kept_uses: int | None = None
+    """What `layer_exchange.kept_uses` says in place of its own rule: a rehearsal of fewer epochs says its job's."""
     warn: Callable[[str], None] = lambda text: None
     """Called with a line for the user: numbers that were cut to their range."""
     count_predictions: Callable[[int], None] = lambda row_count: None
