@@ -214,13 +214,14 @@ class VerticalNetworkRegressor(RegressorMixin, JointRegression, VerticalNetwork)
         >>> import numpy as np
         >>> from hekat.estimator import VerticalNetworkRegressor
         >>> X = np.random.default_rng(1).normal(size=(400, 4))
-        >>> y = np.abs(X[:, 0]) + X[:, 3]
+        >>> y = X[:, 0] + X[:, 3]
         >>> model = VerticalNetworkRegressor(
         ...     columns={"clinic": slice(0, 2), "register": slice(2, 4)},
         ...     column_leak_accepted="the guest may learn my columns but for a rotation",
-        ...     units=8,
+        ...     units=16,
         ...     batch_rows=100,
-        ...     epochs=10,
+        ...     epochs=20,
+        ...     shared_rate=0.05,
         ... )
         >>> bool(model.fit(X, y).score(X, y) > 0.5)
         True
