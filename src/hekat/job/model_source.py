@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -62,12 +62,21 @@ def read_model_sources(section: Section) -> dict[str, ModelSource]:
     return sources
 
 
-def find_model_source(own: Mapping[str, ModelSource], common: Mapping[str, ModelSource], name: str) -> ModelSource:
-    """The code of the model that a job calls `name`: the party's own, else the common one. Raises JobError."""
+def find_model_source(
+    own: Mapping[str, ModelSource],
+    common: Mapping[str, ModelSource],
+    name: str,
+    *,
+    hekats: Sequence[str] = tuple(MODEL_NAMES),
+) -> ModelSource:
+    """The code of the model that a job calls `name`: the party's own, else the common one.
+
+    Raises JobError with these names and `hekats`, which need no code.
+    """
     known = {**common, **own}
     if name in known:
         return known[name]
-    names = [*MODEL_NAMES, *sorted(known)]
+    names = [*hekats, *sorted(known)]
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     raise JobError(
         "there is no such model",

@@ -42,7 +42,7 @@ def test_principal_components_are_a_hosts_features_by_name(clinics, tmp_path) ->
 
 def test_a_model_that_the_site_does_not_have_is_refused_before_it_begins(clinics) -> None:
     clinics.write_job(CLEAR + NAMED)
-    with pytest.raises(JobError, match="there is no such model"):
+    with pytest.raises(JobError, match="there is no such model; expected one of random_features, principal_components"):
         clinics.load_inputs()
     add_to_site(clinics, MODEL)
     with pytest.raises(InputError):

@@ -34,7 +34,7 @@ def find_bottom(site: Site, bottoms: Mapping[str, str], party: str) -> OwnBottom
     if name in _MAPS:
         return OwnBottom(_MAPS[name])
     held = site.parties.get(party)
-    source = find_model_source({} if held is None else held.models, site.common_models, name)
+    source = find_model_source({} if held is None else held.models, site.common_models, name, hekats=OWN_BOTTOMS)
     function = load_function(source.function, site.folder, returns=_RETURNS, example="net:build")
 
     def make(task: BottomTask) -> Bottom:
