@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from hekat.data import Table
 from hekat.engine.limbs import ints_from_limbs
+from hekat.protocol.shares.public_pads import PublicPads
 from hekat.protocol.shares.share_array import RING_BITS, add_shares, random_shares, zero_shares
-from hekat.protocol.shares.truncation import Truncation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
@@ -34,14 +34,13 @@ class CuriousGuest:
     """A receiver that asks about the same people many times, and keeps its own share from before truncation."""
 
     def __init__(self, monkeypatch) -> None:
-        score_shares, pad = predict.score_shares, Truncation._next_pad
+        score_shares, draw = predict.score_shares, PublicPads.draw
         self._pad = self._own = self._sent = None
 
-        def keep_pad(truncation, shape):
-            found = pad(truncation, shape)
-            if truncation._is_guest:
-                self._pad = found
-            return found
+        def keep_pad(pads, shape):
+            # Both parties draw the same pads.
+            self._pad = draw(pads, shape)
+            return self._pad
 
         def keep_own(pair, step, features, weights):
             found = score_shares(pair, step, features, weights)
@@ -54,7 +53,7 @@ class CuriousGuest:
             self._sent = other
             return add_shares(own, other)
 
-        monkeypatch.setattr(Truncation, "_next_pad", keep_pad)
+        monkeypatch.setattr(PublicPads, "draw", keep_pad)
         monkeypatch.setattr(predict, "score_shares", keep_own)
         monkeypatch.setattr(predict, "add_shares", keep_sent)
 
