@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any
 
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.settings import GUEST_LAYER
+from measuring.clock import Clock
 from measuring.record import machine, print_rows, write_results
 from networks import encrypted_model, split_network
 from networks.aggregation import NETWORKS, measure_aggregation
@@ -51,7 +51,7 @@ def make_parts(say: Say) -> Parts:
 
 def main() -> int:
     """All parts, or those that are named."""
-    say = _Clock()
+    say = Clock()
     parts = make_parts(say)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -102,17 +102,6 @@ def _encrypted_models(say: Say) -> Iterator[dict[str, Any]]:
     yield ours
     yield encrypted_model.measure_encrypted_model("paillier", say)
     yield encrypted_model.measure_peer(ours, say)
-
-
-class _Clock:
-    """Prints lines with the minutes since it was made."""
-
-    def __init__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __call__(self, line: str) -> None:
-        seconds = int(time.perf_counter() - self._start)
-        print(f"{seconds // 60:3d}:{seconds % 60:02d}  {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from measuring.clock import Clock
 from measuring.record import machine, print_rows, write_results
 from trees.accuracy import SEEDS, TRAINING, keep_accuracy, measure_accuracy
 from trees.across_rows import measure_rows
@@ -47,7 +47,7 @@ def main() -> int:
     if not asked.parts and not asked.data:
         print("accuracy is not measured: give --data FOLDER, with credit/ and a9a/; its results stay as they are")
     try:
-        measure_parts(parts, asked.data, writes=not asked.no_write, say=_Clock())
+        measure_parts(parts, asked.data, writes=not asked.no_write, say=Clock())
     except KeyboardInterrupt:
         print("\nstopped: what was not measured whole stays as it was in benchmarks/results", file=sys.stderr)
         return INTERRUPTED
@@ -79,17 +79,6 @@ def measure_parts(parts: list[str], data: Path | None, *, writes: bool, say: Say
         scores = measure_accuracy(data, TRAINING, SEEDS, say)
         if writes:
             print(keep_accuracy(scores, TRAINING, SEEDS))
-
-
-class _Clock:
-    """Prints lines with the minutes since it was made."""
-
-    def __init__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __call__(self, line: str) -> None:
-        seconds = int(time.perf_counter() - self._start)
-        print(f"{seconds // 60:3d}:{seconds % 60:02d}  {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 from hekat.channel import Channel, PartyKey
 from hekat.cost.calibrate import make_passing_key
 from hekat.cost.horizontal import RUN_ID
+from hekat.cost.rehearsed_labels import deal_labels
 from hekat.cost.rehearsed_steps import ColumnsCost, RoleEstimate, costs_of_two_steps
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
@@ -102,6 +103,4 @@ def _random_table(like: Table, settings: EncryptedModelSettings, rng: np.random.
     """Rows of as many columns as `like` has, as many as it has or the most, with labels of every class."""
     row_count = min(max(len(like), 2), MAX_REHEARSED_ROWS)
     features = rng.normal(size=(row_count, len(like.feature_names)))
-    numbers = rng.permutation(row_count)
-    labels = numbers * 1.0 if settings.classes is None else np.array(settings.classes)[numbers % len(settings.classes)]
-    return Table(features, labels, like.feature_names, like.name)
+    return Table(features, deal_labels(settings.classes, row_count, rng), like.feature_names, like.name)

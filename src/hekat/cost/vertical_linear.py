@@ -16,6 +16,7 @@ import numpy as np
 from hekat.channel import Channel, PartyKey
 from hekat.cost.calibrate import make_passing_key
 from hekat.cost.horizontal import RUN_ID
+from hekat.cost.rehearsed_labels import deal_labels
 from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
 from hekat.data import Table, is_dense
 from hekat.engine.tenancy import declare_tenancy
@@ -173,9 +174,5 @@ def _random_table(
         kept = rng.random(features.shape) < density
         kept[0] = True  # no column is all zeros
         features = sparse.csr_array(features * kept)
-    labels = None
-    if labelled is not None:
-        classes = labelled.classes
-        numbers = rng.permutation(row_count)
-        labels = numbers * 1.0 if classes is None else np.array(classes)[numbers % len(classes)]
+    labels = None if labelled is None else deal_labels(labelled.classes, row_count, rng)
     return Table(features, labels, like.feature_names, like.name)

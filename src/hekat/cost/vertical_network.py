@@ -14,6 +14,7 @@ import numpy as np
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.horizontal import RUN_ID
+from hekat.cost.rehearsed_labels import deal_labels
 from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
@@ -105,8 +106,5 @@ def _random_table(
 ) -> Table:
     """Rows of as many columns as `like` has; with labels of every class where it is the guest's."""
     features = rng.normal(size=(row_count, len(like.feature_names)))
-    labels = None
-    if labelled is not None:
-        classes, numbers = labelled.classes, rng.permutation(row_count)
-        labels = numbers * 1.0 if classes is None else np.array(classes)[numbers % len(classes)]
+    labels = None if labelled is None else deal_labels(labelled.classes, row_count, rng)
     return Table(features, labels, like.feature_names, like.name)

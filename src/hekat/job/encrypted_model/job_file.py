@@ -10,12 +10,12 @@ from typing import Any, Final
 from hekat.channel import PartyPublicKey
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
+from hekat.job.hold_out import read_hold_out_fraction, refuse_two_measures
 from hekat.job.job_head import FOUND, read_columns, read_head_of, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.section import Section
 from hekat.protocol.encrypted_model.settings import EncryptedModelSettings
 from hekat.protocol.encrypted_model.training_settings import EncryptedTraining
-from hekat.protocol.vertical.hold_out import MAX_HOLD_OUT
 from hekat.toml_text import toml_key
 
 PROTOCOL: Final = "encrypted_model"
@@ -125,29 +125,14 @@ def _read_training(section: Section, penalties: Mapping[str, float]) -> Encrypte
 
 def _read_hold_out(section: Section, settings: EncryptedModelSettings, test_data: str | None) -> float:
     """The fraction of the owner's own rows to measure on: nobody else has the model. Raises JobError."""
-    fraction = section.take("hold_out", float, 0.0)
-    if "folds" in section.remaining():
-        raise JobError(
-            "validation.folds belongs to jobs of protocol 'horizontal'",
-            expected="validation.hold_out, or test_data",
-            got="validation.folds",
-            cure="set hold_out = 0.2: the owner measures the model on that part of its own rows",
-        )
-    section.finish()
-    if not 0 <= fraction <= MAX_HOLD_OUT:
-        raise JobError(
-            "validation.hold_out refused",
-            expected=f"0, or a fraction of up to {MAX_HOLD_OUT}",
-            got=str(fraction),
-            cure="correct validation.hold_out in the job",
-        )
-    if fraction and test_data is not None:
-        raise JobError(
-            "a job measures on test_data or on rows that it holds out",
-            expected="one of the two",
-            got="test_data and validation.hold_out",
-            cure="leave out one of them",
-        )
+    no_folds = JobError(
+        "validation.folds belongs to jobs of protocol 'horizontal'",
+        expected="validation.hold_out, or test_data",
+        got="validation.folds",
+        cure="set hold_out = 0.2: the owner measures the model on that part of its own rows",
+    )
+    fraction = read_hold_out_fraction(section, no_folds)
+    refuse_two_measures(fraction, test_data)
     if fraction and not settings.owner_is_host:
         raise JobError(
             "the owner has no training rows that could be held out",

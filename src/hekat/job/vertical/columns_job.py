@@ -9,9 +9,9 @@ from typing import Final, Protocol
 from hekat.channel import PartyPublicKey
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
+from hekat.job.hold_out import read_hold_out_fraction, refuse_two_measures
 from hekat.job.section import Section
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
-from hekat.protocol.vertical.hold_out import MAX_HOLD_OUT
 
 ALIGNED: Final = "aligned"
 
@@ -94,23 +94,13 @@ def read_intersection(section: Section, guest: str, hosts: tuple[str, ...]) -> I
 
 def read_hold_out(section: Section) -> float:
     """The fraction of the common rows to measure on. Raises JobError."""
-    fraction = section.take("hold_out", float, 0.0)
-    if "folds" in section.remaining():
-        raise JobError(
-            "validation.folds belongs to horizontal jobs",
-            expected="validation.hold_out in a job with a guest and hosts",
-            got="validation.folds",
-            cure="set hold_out = 0.2, or cross-validate with hekat.estimator on one machine",
-        )
-    section.finish()
-    if not 0 <= fraction <= MAX_HOLD_OUT:
-        raise JobError(
-            "validation.hold_out refused",
-            expected=f"0, or a fraction of up to {MAX_HOLD_OUT}",
-            got=str(fraction),
-            cure="correct validation.hold_out in the job",
-        )
-    return fraction
+    no_folds = JobError(
+        "validation.folds belongs to horizontal jobs",
+        expected="validation.hold_out in a job with a guest and hosts",
+        got="validation.folds",
+        cure="set hold_out = 0.2, or cross-validate with hekat.estimator on one machine",
+    )
+    return read_hold_out_fraction(section, no_folds)
 
 
 def read_flag(section: Section, key: str) -> bool:
@@ -123,13 +113,7 @@ def read_flag(section: Section, key: str) -> bool:
 def check_measured(job: ColumnsJob, guest: str, receivers: tuple[str, ...]) -> None:
     """Raise JobError where test data is to be scored and the one that has its labels gets no score, or a comparison has
     nothing to be made on."""
-    if job.hold_out and job.test_data is not None:
-        raise JobError(
-            "a job measures on test_data or on rows that it holds out",
-            expected="one of the two",
-            got="test_data and validation.hold_out",
-            cure="leave out one of them",
-        )
+    refuse_two_measures(job.hold_out, job.test_data)
     if job.compare_centralised and not job.measures:
         raise JobError(
             "a comparison with centralised training needs rows to compare scores on",

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Features, Table, check_finite, encode_labels, find_constant_columns, is_dense
+from hekat.data import Features, Table, check_finite, find_constant_columns, is_dense
 from hekat.data.columns.moments import column_means, deviation_moments, largest_deviations, largest_magnitudes
 from hekat.errors import InputError
+from hekat.protocol.vertical.guest_labels import read_labels
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing, find_mixing
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
 
@@ -169,22 +170,7 @@ def describe_limited(columns: Columns, limit_spreads: float) -> str:
 
 def prepare_targets(table: Table, settings: VerticalLinearSettings) -> Targets:
     """Turn the guest's labels into targets. Raises InputError where labels are missing or all the same."""
-    if table.labels is None:
-        raise InputError(
-            f"guest {settings.guest} has no labels",
-            expected="a label for each row at the guest",
-            got="none",
-            cure="name the label column in the guest's site file, or name the party that has it as guest",
-        )
-    labels = encode_labels(table, settings.classes).labels
-    assert labels is not None
-    if (labels == labels[:1]).all():
-        raise InputError(
-            f"labels of guest {settings.guest} are all the same",
-            expected="at least two different labels among the common rows",
-            got="one",
-            cure="check the label column, and which rows the parties have in common",
-        )
+    labels = read_labels(table, settings)
     if settings.task == "linear":
         return _numeric_targets(labels.astype(np.float64), standardise=settings.training.standardise)
     if settings.column_count == 1:

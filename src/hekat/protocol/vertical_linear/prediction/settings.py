@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 
 from hekat.errors import JobError
+from hekat.protocol.vertical.score_receivers import as_names, check_receivers
 from hekat.protocol.vertical_linear.model_part import ModelPart
 
 SCORE_BITS = 12
@@ -28,15 +29,8 @@ class PredictionSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
-        object.__setattr__(self, "receivers", _as_names(self.receivers))
-        known = set(self.receivers) <= set(self.parties)
-        if not self.receivers or not known or len(set(self.receivers)) != len(self.receivers):
-            raise JobError(
-                "receivers of a prediction refused",
-                expected=f"one or more of {', '.join(self.parties)}, each once",
-                got=", ".join(map(str, self.receivers)) or "nobody",
-                cure="name parties that hold a part of the model",
-            )
+        object.__setattr__(self, "receivers", as_names(self.receivers))
+        check_receivers(self.receivers, self.parties)
         bits = self.score_bits
         if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_SCORE_BITS <= bits <= MOST_SCORE_BITS:
             raise JobError(
@@ -56,7 +50,7 @@ class PredictionSettings:
         cls, guest: str, hosts: tuple[str, ...], receivers: Sequence[str] = (), score_bits: int = SCORE_BITS
     ) -> PredictionSettings:
         """The settings for named parties; the guest receives unless others are named."""
-        return cls(guest, hosts, _as_names(receivers) or (guest,), score_bits)
+        return cls(guest, hosts, as_names(receivers) or (guest,), score_bits)
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -71,15 +65,3 @@ class PredictionSettings:
     def summing_party(self) -> str:
         """The receiver that adds the parts up and sends the scores to the other receivers."""
         return self.guest if self.guest in self.receivers else self.receivers[0]
-
-
-def _as_names(receivers: Sequence[str]) -> tuple[str, ...]:
-    """The names as a tuple. Raises JobError for a bare text, which would count as one name for each letter."""
-    if isinstance(receivers, str):
-        raise JobError(
-            "receivers of a prediction refused",
-            expected=f"a list or tuple of names, such as [{receivers!r}]",
-            got=f"the text {receivers!r}",
-            cure="put it in brackets, however few they are",
-        )
-    return tuple(receivers)
