@@ -7,7 +7,6 @@ gmpy2 in one process, one number at a time.
 
 from __future__ import annotations
 
-import statistics
 import time
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measuring.peers import Textbook
+from networks.scaled_epoch import scale_epoch
 from vertical.data import stored_keys
 
 IntArray = npt.NDArray[np.int64]
@@ -50,18 +50,18 @@ def measure_fate_form(
     for _ in range(REPEATS):
         whole_s.append(_process_s(book, features, slopes, weights, noise))
         half_s.append(_process_s(book, features[:half], slopes[:half], weights, noise))
-    row_s = statistics.median((a - b) / (SAMPLE_ROWS - half) for a, b in zip(whole_s, half_s, strict=True))
-    batch_s = max(0.0, statistics.median(whole_s) - SAMPLE_ROWS * row_s)
-    batches = -(-rows // batch_rows)
+    scaled = scale_epoch(
+        rows,
+        batch_rows,
+        sample_rows=SAMPLE_ROWS,
+        key_bits=key_bits,
+        whole_s=whole_s,
+        half_s=half_s,
+    )
     return {
         "part": "fate_form",
         "what": f"FATE's form, {rows:,} rows, {width} x {units}, gmpy2, {key_bits} bits",
-        "key_bits": key_bits,
-        "sample_rows": SAMPLE_ROWS,
-        "row_ms": 1e3 * row_s,
-        "batch_ms": 1e3 * batch_s,
-        "batches": batches,
-        "scaled_s": rows * row_s + batches * batch_s,
+        **scaled,
     }
 
 

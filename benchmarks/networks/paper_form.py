@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measuring.peers import Textbook
+from networks.scaled_epoch import scale_epoch
 from vertical.data import stored_keys
 
 IntArray = npt.NDArray[np.int64]
@@ -43,17 +44,18 @@ def measure_paper_form(rows: int, columns: int, batch_rows: int, key_bits: int, 
         whole_s.append(_process_s(lambda: encrypted_gradient(book, encrypted, features, labels)))
         half_s.append(_process_s(lambda: encrypted_gradient(book, encrypted, features[:half], labels[:half])))
         refresh_s.append(_process_s(lambda: [book.encrypt(book.decrypt(c)) for c in encrypted]))
-    row_s = statistics.median((a - b) / (SAMPLE_ROWS - half) for a, b in zip(whole_s, half_s, strict=True))
-    batch_s = max(0.0, statistics.median(whole_s) - SAMPLE_ROWS * row_s) + statistics.median(refresh_s)
-    batches = -(-rows // batch_rows)
+    scaled = scale_epoch(
+        rows,
+        batch_rows,
+        sample_rows=SAMPLE_ROWS,
+        key_bits=key_bits,
+        whole_s=whole_s,
+        half_s=half_s,
+        further_batch_s=statistics.median(refresh_s),
+    )
     return {
         "what": f"the papers' form, {rows:,} x {columns}, gmpy2, {key_bits} bits",
-        "key_bits": key_bits,
-        "sample_rows": SAMPLE_ROWS,
-        "row_ms": 1e3 * row_s,
-        "batch_ms": 1e3 * batch_s,
-        "batches": batches,
-        "scaled_s": rows * row_s + batches * batch_s,
+        **scaled,
     }
 
 
