@@ -3,6 +3,7 @@ written."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -85,8 +86,16 @@ OF_BOTH: dict[str, tuple[Change, str]] = {
         "shares of another kind or shape",
     ),
     "fewer shares": (change("part/share/insurer", lambda shares: shares[:-1]), "shares of another kind or shape"),
+    "label privacy of no epsilon": (say(label_privacy="2"), "label privacy of no epsilon"),
+    "label privacy that bounds nothing": (say(label_privacy=9.0), "label privacy of no epsilon"),
+    "label privacy of a true": (say(label_privacy=True), "label privacy of no epsilon"),
+    "a waiver of labels in a number": (say(labels_accepted=1), "a waiver of labels that is none"),
+    "no word of label privacy": (lambda facts, arrays: facts.pop("label_privacy"), "does not say how to predict"),
+    "no word of a waiver": (lambda facts, arrays: facts.pop("labels_accepted"), "does not say how to predict"),
     "a format of the future": (say(format=2), "another format"),
     "another intersection": (say(intersection="none"), "no way to read rows by"),
+    "label privacy of its own": (say(label_privacy=2.0), "say different things of one model"),
+    "a waiver of labels of its own": (say(labels_accepted=True), "say different things of one model"),
     # Each of these is a whole part by itself, and not the other party's.
     "epochs of its own": (say(epochs=7), "say different things of one model"),
     "classes of its own": (say(classes=["failed", "paid"]), "say different things of one model"),
@@ -148,6 +157,23 @@ def predict() -> int:
 def test_the_sound_parts_predict(folder: Path) -> None:
     assert predict() == 0
     assert (folder / "answers.csv").exists()
+
+
+@pytest.mark.parametrize("change", ["label privacy", "a waiver", "no settings of labels"])
+def test_no_summary_opens_scores_to_a_host(change: str, folder: Path, capsys) -> None:
+    path = folder / "run" / "summary.json"
+    summary = json.loads(path.read_text())
+    summary["settings"] |= {"receivers": ["bank", "insurer"]}
+    if change == "label privacy":
+        summary["settings"] |= {"label_privacy": 1.0}
+    if change == "a waiver":
+        summary["settings"] |= {"labels_accepted": "the host may learn labels"}
+    path.write_text(json.dumps(summary))
+    site = folder / "site.toml"
+    site.write_text(site.read_text().replace("[policy]", "[policy]\nlabel_leak_waiver = true"))
+    assert predict() == 2
+    assert "scores tell a host such as insurer the labels" in " ".join(capsys.readouterr().err.split())
+    assert not list(folder.glob("answers*"))
 
 
 @pytest.mark.parametrize(("party", "name"), HOSTILE)

@@ -14,7 +14,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.local.processes import JobFiles
 from hekat.launch.vertical_network.predict import predict_network_jointly
 from hekat.launch.vertical_network.run import run_network_in_processes, run_network_job
-from hekat.protocol.vertical_network.settings import SLOPES_ACCEPTED
+from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, SLOPES_ACCEPTED
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page, terminal_findings, terminal_tables
 from hekat.run.vertical_network.own_labels import check_keeps_flips, label_flips_of
@@ -89,14 +89,11 @@ def test_a_run_begins_with_the_network_of_another_and_no_other_model_will_do(cli
 
 
 def test_new_rows_are_predicted_jointly_and_counted(clinics, tmp_path) -> None:
-    run = run_network_job(clinics.load_inputs(), tmp_path / "runs")
     both = ["clinic", "laboratory"]
     open_site = "[policy]\nprotections = ['none']\ncolumn_leak_waiver = true\n"
-    site = load_site(clinics.folder / "site.toml")
-    for told, line in ((None, "policy.label_leak_waiver"), (3.5, "policy.max_label_epsilon")):
-        with pytest.raises(PolicyError, match=line):
-            predict_network_jointly(run.folder, site, "patients", both, label_privacy=told)
+    clinics.write_job(f"[label_leak]\naccepted = '{LABELS_ACCEPTED}'\n")
     site = load_site(clinics.write_site(f"{open_site}label_leak_waiver = true\n"))
+    run = run_network_job(clinics.load_inputs(), tmp_path / "runs")
     found = predict_network_jointly(run.folder, site, "patients", both)
     assert found.common == 160
     clinic, laboratory = found.by_receiver["clinic"], found.by_receiver["laboratory"]
@@ -108,6 +105,32 @@ def test_new_rows_are_predicted_jointly_and_counted(clinics, tmp_path) -> None:
     with pytest.raises(PartyStoppedError) as stopped:
         predict_network_jointly(run.folder, load_site(clinics.folder / "site.toml"), "patients")
     assert isinstance(stopped.value.__cause__, PolicyError)
+
+
+@pytest.mark.parametrize(
+    ("section", "allowed", "line"),
+    [
+        (f"[label_leak]\naccepted = '{LABELS_ACCEPTED}'\n", "label_leak_waiver = true", "policy.label_leak_waiver"),
+        ("[label_privacy]\nepsilon = 3.5\n", "max_label_epsilon = 4", "policy.max_label_epsilon"),
+    ],
+)
+def test_parts_and_the_guests_site_say_whether_hosts_receive_scores(
+    clinics, tmp_path, section: str, allowed: str, line: str
+) -> None:
+    """Whatever the summary says, or where there is none."""
+    both = ["clinic", "laboratory"]
+    open_site = "[policy]\nprotections = ['none']\ncolumn_leak_waiver = true\n"
+    state = {"clinic": "state = 'kept'"}
+    clinics.write_job(section)
+    clinics.write_site(f"{open_site}{allowed}\n", state)
+    run = run_network_job(clinics.load_inputs(), tmp_path / "runs")
+    for path in (*run.folder.glob("summary*"), *run.folder.glob("results/*")):
+        path.unlink()
+    site = load_site(clinics.write_site(open_site, state))
+    with pytest.raises(PolicyError, match=line):
+        predict_network_jointly(run.folder, site, "patients", both)
+    site = load_site(clinics.write_site(f"{open_site}{allowed}\n", state))
+    assert set(predict_network_jointly(run.folder, site, "patients", both).by_receiver) == set(both)
 
 
 @pytest.mark.parametrize(

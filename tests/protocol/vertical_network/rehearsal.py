@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hekat.channel import PartyKey
-from hekat.data import Table
+from hekat.data import Table, make_ids
 from hekat.errors import PartyStoppedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
@@ -53,6 +53,13 @@ def make_tables(
         names = tuple(f"{name}-{column}" for column in range(part.shape[1]))
         tables[name] = Table(part, labels if index == 0 and labelled else None, names, name)
     return tables
+
+
+def with_ids(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """The tables with ids of the guest's rows, which label privacy needs."""
+    guest = tables[GUEST]
+    ids = make_ids([f"customer {row}" for row in range(len(guest))], GUEST)
+    return {**tables, GUEST: Table(guest.features, guest.labels, guest.feature_names, guest.name, ids=ids)}
 
 
 def make_settings(hosts: int = 1, task: str = "binary", **changes: Any) -> VerticalNetworkSettings:
@@ -113,12 +120,17 @@ class Rehearsal:
         return self._play_all(self._train)
 
     def predict(
-        self, parts: Mapping[str, NetworkPart], tables: Mapping[str, Table], receivers: tuple[str, ...] = ()
+        self,
+        parts: Mapping[str, NetworkPart],
+        tables: Mapping[str, Table],
+        receivers: tuple[str, ...] = (),
+        *,
+        made: NetworkPredictionSettings | None = None,
     ) -> dict[str, Any]:
-        """The scores at each party."""
+        """The scores at each party, whose settings are of its own part unless they were `made` without it."""
 
         def play(name: str, channel: RecordedChannel) -> Any:
-            settings = NetworkPredictionSettings.of(parts[name], receivers)
+            settings = made or NetworkPredictionSettings.of(parts[name], receivers)
             return predict_scores(channel, parts[name], tables[name], settings, self.make_run(name))
 
         return self._play_all(play)

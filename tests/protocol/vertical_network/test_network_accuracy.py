@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, Rehearsal, ends, make_settings, make_tables
+from tests.protocol.vertical_network.rehearsal import (
+    GUEST,
+    HOSTS,
+    Rehearsal,
+    ends,
+    make_settings,
+    make_tables,
+    with_ids,
+)
 
-from hekat.data.ids import make_ids
-from hekat.data.table import Table
 from hekat.errors import PolicyError, StateError
 from hekat.model.split import BottomTask, dense_bottom
 from hekat.protocol.shares.share_array import to_floats
@@ -90,12 +96,6 @@ def _auc(outputs: Any, labels: Any) -> float:
     ranks = np.argsort(np.argsort(outputs[:, 0])) + 1
     positive = int(labels.sum())
     return float((ranks[labels == 1].sum() - positive * (positive + 1) / 2) / (positive * (len(labels) - positive)))
-
-
-def with_ids(tables: Any) -> Any:
-    guest = tables[GUEST]
-    ids = make_ids([f"customer {row}" for row in range(len(guest))], GUEST)
-    return {**tables, GUEST: Table(guest.features, guest.labels, guest.feature_names, guest.name, ids=ids)}
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])

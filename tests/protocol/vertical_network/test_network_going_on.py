@@ -15,9 +15,12 @@ from tests.protocol.vertical_network.rehearsal import (
     make_settings,
     make_tables,
     shared_weights,
+    with_ids,
 )
 
 from hekat.errors import InputError, ProtocolError, StateError
+from hekat.protocol.vertical_network.label_privacy import LabelFlips
+from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
 HOST = HOSTS[0]
 
@@ -85,6 +88,31 @@ def test_a_warm_start_begins_where_the_earlier_model_ended() -> None:
     wider = make_settings(1, network={"units": 6})
     with ends(InputError, "a warm start from other sizes of layers"):
         Rehearsal(wider, tables, runs=runs_from(parts, "start_from")).run()
+
+
+def test_label_privacy_does_not_go_on_with_what_labels_as_they_are_have_moved() -> None:
+    """Its scores would tell hosts the labels of the earlier training under a bound that these never had."""
+    tables = with_ids(make_tables(1, 60, (2, 3)))
+    open_parts = Rehearsal(make_settings(1, training={"epochs": 1}), tables).run()
+    flips = LabelFlips.in_memory(GUEST)
+    private = make_settings(1, training={"epochs": 1}, label_privacy=2.0, labels_accepted=None)
+
+    def goes_on(settings: VerticalNetworkSettings, parts: Any) -> Any:
+        runs = runs_from(parts, "start_from")
+        runs[GUEST]["label_flips"] = flips
+        return Rehearsal(settings, tables, runs=runs).run()
+
+    for strict in (GUEST, HOST):
+        mixed = {name: replace(part, label_privacy=2.0) for name, part in open_parts.items()} | {
+            strict: open_parts[strict]
+        }
+        with ends(InputError, f"a warm start from other label privacy at {strict}"):
+            goes_on(private, mixed)
+    parts = Rehearsal(private, tables, runs={GUEST: {"label_flips": flips}}).run()
+    assert {part.label_privacy for part in parts.values()} == {2.0}
+    assert goes_on(private, parts)[GUEST].label_privacy == 2.0
+    found = goes_on(make_settings(1, training={"epochs": 1}), parts)
+    assert {part.label_privacy for part in found.values()} == {None}
 
 
 def test_states_of_two_runs_or_epochs_never_meet() -> None:

@@ -25,6 +25,7 @@ from hekat.protocol.vertical_network.messages import OutputsMessage
 from hekat.protocol.vertical_network.own_features import standardised
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.prediction.kept_bottom import restore_bottom
+from hekat.protocol.vertical_network.prediction.messages import NetworkScoresMessage
 from hekat.protocol.vertical_network.prediction.predict_scores import restore_network
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 
@@ -98,6 +99,25 @@ def test_parts_of_two_models_do_not_predict_together() -> None:
         run.predict(parts, {**rows, HOST: renamed})
     with ends(InputError, "a part of another party"):
         run.predict({GUEST: parts[GUEST], HOST: parts[GUEST]}, rows)
+
+
+@pytest.mark.parametrize("strict", [GUEST, HOST])
+def test_each_party_refuses_by_its_own_part_that_a_host_receives_scores_of_labels_as_they_are(strict: str) -> None:
+    run = Rehearsal(make_settings(1, training={"epochs": 1}), make_tables(1, 40, (2, 3)))
+    parts = run.run()
+    rows = make_tables(2, 5, (2, 3), labelled=False)
+    assert all(part.labels_accepted and part.label_privacy is None for part in parts.values())
+    settings = NetworkPredictionSettings.of(parts[GUEST], (GUEST, HOST))
+    changed = parts | {strict: replace(parts[strict], labels_accepted=False)}
+    run.sent.clear()
+    with ends(JobError, "scores tell a host"):
+        run.predict(changed, rows, made=settings)
+    assert not [one for _, _, one in run.sent[strict] if isinstance(one, OutputsMessage | NetworkScoresMessage)]
+    with pytest.raises(JobError, match="scores tell a host"):
+        NetworkPredictionSettings.of(changed[strict], (GUEST, HOST))
+    private = parts | {strict: replace(parts[strict], labels_accepted=False, label_privacy=2.0)}
+    scores = run.predict(private, rows, (GUEST, HOST))
+    np.testing.assert_array_equal(scores[HOST], scores[GUEST])
 
 
 def test_the_guest_is_always_among_the_receivers() -> None:

@@ -96,7 +96,6 @@ def _predict_network(
         receivers,
         bottoms=bottoms,
         bottom_code=code,
-        label_privacy=settings.get("label_privacy"),
     )
 
 

@@ -201,7 +201,8 @@ class NetworkParameters(JointTraining):
 
     def _prediction_settings(self, parties: tuple[str, ...]) -> NetworkPredictionSettings:
         settings = NetworkPredictionSettings(parties[0], parties[1:], self._receivers(parties))
-        check_receivers(settings.hosts, settings.receivers, self.label_privacy, self.label_leak_accepted)
+        accepted = self.label_leak_accepted is not None
+        check_receivers(settings.hosts, settings.receivers, self.label_privacy, labels_accepted=accepted)
         return settings
 
     def _check_bottoms(self, parties: tuple[str, ...]) -> None:

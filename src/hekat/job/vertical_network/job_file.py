@@ -176,7 +176,8 @@ def _read_prediction(section: Section, settings: VerticalNetworkSettings) -> Net
     section.finish()
     named = (settings.guest,) if receivers is None else receivers
     checked = NetworkPredictionSettings(settings.guest, settings.hosts, named)
-    check_receivers(settings.hosts, checked.receivers, settings.label_privacy, settings.labels_accepted)
+    accepted = settings.labels_accepted is not None
+    check_receivers(settings.hosts, checked.receivers, settings.label_privacy, labels_accepted=accepted)
     return checked
 
 

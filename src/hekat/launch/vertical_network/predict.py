@@ -42,15 +42,14 @@ def predict_network_jointly(
     *,
     bottoms: Mapping[str, str] | None = None,
     bottom_code: Mapping[str, str] | None = None,
-    label_privacy: float | None = None,
     timeout_s: float | None = None,
 ) -> JointPredictions:
     """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
 
     `receivers` learn the scores, the guest always: it alone where none is named. `bottoms` names by party the model
-    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training. `label_privacy`
-    is the epsilon that the labels were replaced by, None where they were not: hosts among the receivers then need
-    the guest's leave, as they do above the site's largest epsilon. Raises StateError where parts are missing,
+    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training. Hosts among the
+    receivers need the parts' leave, and the guest's site's: for labels as they are, and above its largest epsilon of
+    label privacy. Raises StateError where parts are missing, JobError for receivers that they do not allow,
     InputError for other code, and as `predict_with`.
     """
     saved = NETWORK_PARTS.load_all(run_folder)
@@ -58,7 +57,7 @@ def predict_network_jointly(
     found = {party: find_bottom(site, bottoms or {}, party) for party in saved}
     for party, bottom in found.items():
         check_same_code(party, bottom, (bottom_code or {}).get(party, ""))
-    return predict_with(_NetworkWay(saved, settings, found, label_privacy), run_folder, site, data_name, timeout_s)
+    return predict_with(_NetworkWay(saved, settings, found), run_folder, site, data_name, timeout_s)
 
 
 class _NetworkWay(PredictionWay[NetworkPart]):
@@ -69,17 +68,16 @@ class _NetworkWay(PredictionWay[NetworkPart]):
         saved: Mapping[str, SavedNetwork],
         settings: NetworkPredictionSettings,
         bottoms: Mapping[str, OwnBottom],
-        label_privacy: float | None,
     ) -> None:
         super().__init__(saved)
-        self._settings, self._bottoms, self._label_privacy = settings, bottoms, label_privacy
+        self._settings, self._bottoms = settings, bottoms
 
     @property
     def settings(self) -> NetworkPredictionSettings:
         return self._settings
 
     def checks(self, site: Site) -> list[PolicyCheck]:
-        policy, hosts, epsilon = site.policy, self._settings.hosts, self._label_privacy
+        policy, hosts, epsilon = site.policy, self._settings.hosts, self.first.part.label_privacy
         tells = self._settings.guest in site.parties and not set(hosts).isdisjoint(self._settings.receivers)
         return [
             on_told_labels(policy, tells=tells and epsilon is None),

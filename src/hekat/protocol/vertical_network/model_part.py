@@ -31,7 +31,8 @@ class NetworkPart:
 
     All but `arrays` is public among the parties. `bottom_kind` names the map of the party's own columns ("none" at a
     guest without columns); for "module" its maker is needed again. `widths` are the inputs of the interactive layer by
-    party.
+    party. `label_privacy` is the epsilon by which labels were replaced, None where they were not, and `labels_accepted`
+    whether the job let hosts learn labels: a host receives scores by these alone.
     """
 
     party: str
@@ -48,6 +49,8 @@ class NetworkPart:
     network: NetworkShape
     widths: Mapping[str, int]
     limit_spreads: float
+    label_privacy: float | None
+    labels_accepted: bool
     arrays: Arrays = field(repr=False)
 
     @property

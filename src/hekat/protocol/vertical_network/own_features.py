@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from hekat.data import Table, check_finite
+from hekat.data import Table, check_finite, describe_schema_difference
 from hekat.data.features import to_dense
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
@@ -163,16 +163,25 @@ def standardised(table: Table, means: FloatArray, spreads: FloatArray, limit_spr
     return np.asarray(apply_standardiser(table.features, means, spreads, limit_spreads), np.float64)
 
 
-def check_goes_on(part: NetworkPart, settings: VerticalNetworkSettings, columns: tuple[str, ...], kind: str) -> None:
-    """Raise InputError unless training by `settings` on a party's `columns` may go on with its `part` (warm start)."""
+def check_goes_on(
+    part: NetworkPart, settings: VerticalNetworkSettings, columns: tuple[str, ...], bottom_kind: str | None = None
+) -> None:
+    """Raise InputError unless training by `settings` on a party's `columns` may go on with its `part` (warm start).
+
+    `bottom_kind` None: its bottom is not made yet. Weights that labels have moved as they are tell of them whatever
+    replaces them afterwards, so a training with label privacy goes on with a model of the same alone.
+    """
+    same = "the same, in their order"
+    private = settings.label_privacy is not None
     for what, expected, got in (
         ("parties", ", ".join(settings.parties), ", ".join(part.parties)),
         ("task", settings.task, part.task),
         ("classes", str(settings.classes), str(part.classes)),
         ("host_bottom", settings.host_bottom, part.host_bottom),
         ("sizes of layers", str(settings.network), str(part.network)),
-        ("bottom", kind, part.bottom_kind),
-        ("columns", ", ".join(columns), ", ".join(part.columns)),
+        ("bottom", part.bottom_kind if bottom_kind is None else bottom_kind, part.bottom_kind),
+        ("columns", same, describe_schema_difference(columns, part.columns) or same),
+        ("label privacy", str(settings.label_privacy), str(part.label_privacy if private else None)),
     ):
         if expected != got:
             raise InputError(

@@ -188,20 +188,20 @@ def _check_waivers(settings: VerticalNetworkSettings) -> None:
 
 
 def check_receivers(
-    hosts: Sequence[str], receivers: Collection[str], label_privacy: float | None, labels_accepted: str | None
+    hosts: Sequence[str], receivers: Collection[str], label_privacy: float | None, *, labels_accepted: bool
 ) -> None:
-    """Raise JobError where a host would be told scores of labels as they are.
+    """Raise JobError where a host would be told scores of labels as they are, and the job does not accept that.
 
     A host that lies marks a row with a feature of its own, and the difference of two scores then tells the row's label.
     """
     told = [host for host in hosts if host in receivers]
-    if told and label_privacy is None and labels_accepted is None:
+    if told and label_privacy is None and not labels_accepted:
         raise JobError(
             f"scores tell a host such as {told[0]} the labels of rows that it has marked",
             expected=f"prediction.receivers without hosts, label_privacy.epsilon, or label_leak.accepted = "
             f"{LABELS_ACCEPTED!r}",
             got=f"{', '.join(told)} among prediction.receivers",
-            cure="let the guest alone receive scores, or set label_privacy.epsilon",
+            cure="let the guest alone receive scores, or train with label_privacy.epsilon",
         )
 
 

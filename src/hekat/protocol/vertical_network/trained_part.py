@@ -39,5 +39,7 @@ def make_part(
         settings.network,
         dict(zip(settings.parties, start.widths, strict=True)),
         settings.training.limit,
+        settings.label_privacy,
+        settings.labels_accepted is not None,
         arrays,
     )

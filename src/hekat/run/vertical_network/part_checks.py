@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hekat.protocol.vertical_network.label_privacy.randomised_response import MAX_EPSILON, MIN_EPSILON
 from hekat.protocol.vertical_network.model_part import (
     BOTTOM,
     INTERACTIVE,
@@ -45,6 +46,11 @@ def check_described(described: Mapping[str, Any]) -> None:
         raise ValueError("widths that are none")
     if not isinstance(described["network"], dict):
         raise ValueError("a network without a shape")
+    epsilon = described["label_privacy"]
+    if epsilon is not None and (type(epsilon) not in (int, float) or not MIN_EPSILON <= epsilon <= MAX_EPSILON):
+        raise ValueError("label privacy of no epsilon")
+    if type(described["labels_accepted"]) is not bool:
+        raise ValueError("a waiver of labels that is none")
 
 
 def check_network_part(part: NetworkPart) -> None:
@@ -53,6 +59,8 @@ def check_network_part(part: NetworkPart) -> None:
         raise ValueError("a part of no task, bottom or protection")
     if (part.task == "regression") != (part.classes is None):
         raise ValueError("a task of other classes")
+    if part.label_privacy is not None and part.classes is None:
+        raise ValueError("label privacy of numbers")
     for name, least in ((MEANS, -MOST_PARAMETER), (SPREADS, 1 / MOST_PARAMETER)):
         values = part.arrays.get(name)
         if values is None or values.shape != (len(part.columns),) or not are_parameters(values):

@@ -14,6 +14,7 @@ from hekat.state.file_format import FileFormat
 NETWORK_FORMAT = FileFormat("part of a split network", ("0.3.0",))
 SavedNetwork = SavedPart[NetworkPart]
 _PREFIX: Final = "part/"
+_OF_LABELS: Final = ("label_privacy", "labels_accepted")
 # What the job said to all parties.
 _ALIKE: Final = (
     "guest",
@@ -26,11 +27,12 @@ _ALIKE: Final = (
     "network",
     "widths",
     "limit_spreads",
+    *_OF_LABELS,
 )
 
 
 def _describe(part: NetworkPart) -> tuple[Facts, Arrays]:
-    facts: dict[str, Any] = {name: getattr(part, name) for name in (*TEXTS, "epochs", "limit_spreads")}
+    facts: dict[str, Any] = {name: getattr(part, name) for name in (*TEXTS, *_OF_LABELS, "epochs", "limit_spreads")}
     facts["network"], facts["widths"] = asdict(part.network), dict(part.widths)
     return facts, {f"{_PREFIX}{name}": values for name, values in part.arrays.items()}
 
@@ -44,6 +46,8 @@ def _read(described: Facts, arrays: Arrays) -> NetworkPart:
         network=NetworkShape(**described["network"]),
         widths=described["widths"],
         limit_spreads=float(described["limit_spreads"]),
+        label_privacy=None if described["label_privacy"] is None else float(described["label_privacy"]),
+        labels_accepted=described["labels_accepted"],
         arrays={name.removeprefix(_PREFIX): one for name, one in arrays.items() if name.startswith(_PREFIX)},
     )
     check_network_part(part)

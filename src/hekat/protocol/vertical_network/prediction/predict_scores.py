@@ -30,6 +30,7 @@ from hekat.protocol.vertical_network.prediction.kept_bottom import restore_botto
 from hekat.protocol.vertical_network.prediction.messages import NetworkPredictionCallMessage, NetworkScoresMessage
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.row_plan import blocks_of
+from hekat.protocol.vertical_network.settings import check_receivers
 from hekat.protocol.vertical_network.shared_addend import SharedAddend
 from hekat.protocol.vertical_network.steps import PREDICT_STEP
 from hekat.protocol.vertical_network.timing_labels import NETWORK
@@ -56,11 +57,13 @@ def predict_scores(
         of the second) and for a regression (the number), else the number of classes (logits).
 
     Raises:
+        JobError: A host would receive scores of labels as they are, and the part does not say that it may.
         InputError: There is no row, or columns differ from the part's columns, or hold NaN or infinity.
         ProtocolError: parties come with parts of different models, or with different rows or receivers.
         PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
     """
     check_part(channel.party, part, settings)
+    check_receivers(part.hosts, settings.receivers, part.label_privacy, labels_accepted=part.labels_accepted)
     rows = arrange_rows(part, table)
     rows = replace(rows, features=to_dense(rows.features, rows.name))
     check_finite(rows)

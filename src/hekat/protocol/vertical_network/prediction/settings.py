@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from hekat.protocol.vertical.score_receivers import GuestReceives
 from hekat.protocol.vertical_network.model_part import NetworkPart
+from hekat.protocol.vertical_network.settings import check_receivers
 
 
 @dataclass(frozen=True)
@@ -21,5 +22,10 @@ class NetworkPredictionSettings(GuestReceives):
 
     @classmethod
     def of(cls, part: NetworkPart, receivers: Sequence[str] = ()) -> NetworkPredictionSettings:
-        """The settings for the parties of `part`'s model; the guest alone receives unless others are named."""
-        return cls(part.guest, part.hosts, tuple(receivers) or (part.guest,))
+        """The settings for the parties of `part`'s model; the guest alone receives unless others are named.
+
+        Raises JobError for receivers that the part does not allow.
+        """
+        settings = cls(part.guest, part.hosts, tuple(receivers) or (part.guest,))
+        check_receivers(part.hosts, settings.receivers, part.label_privacy, labels_accepted=part.labels_accepted)
+        return settings
