@@ -22,6 +22,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.shares.score_noise import score_noise
 from hekat.protocol.shares.share_array import (
     ShareArray,
     add_shares,
@@ -42,7 +43,6 @@ from hekat.protocol.vertical_linear.prediction.predict_on_shares import (
     received_shares,
     side_of,
 )
-from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import check_result_count

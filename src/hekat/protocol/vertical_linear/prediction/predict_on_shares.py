@@ -18,13 +18,13 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.shares.score_noise import score_noise
 from hekat.protocol.shares.share_array import ShareArray, add_shares, from_integers, to_floats
 from hekat.protocol.vertical_linear.columns import apply_standardiser
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
-from hekat.protocol.vertical_linear.prediction.score_noise import score_noise
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 from hekat.protocol.vertical_linear.prediction.target_spread import find_target_spread, send_target_spread
 from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import check_result_count

@@ -88,8 +88,8 @@ class SealedBatch:
             total = add_shares(total, cross)
         return self._truncation.into_modular(total, UNIT_SHIFT)
 
-    def slopes(self, units: ModularShares, labels: IntArray | None = None) -> Slopes:
-        """Shares of d, Q and the loss, of shares of P; the guest has the labels, 1 or -1, (rows,)."""
+    def scores(self, units: ModularShares) -> ModularShares:
+        """Shares of s (primes, rows) at 2^-26, of shares of P."""
         ring, shape = SLOT_RING, self._shape
         squared = units.copy()
         squared[..., -1] = 0
@@ -98,7 +98,11 @@ class SealedBatch:
         twice = ring.multiply(squared, ring.from_integers(2 * np.array([*shape.signs, 0]))[:, np.newaxis])
         cross = self._squares(units, twice)
         linear = ring.multiply(units[..., -1], ring.constant(1 << (SCORE_BITS - UNIT_BITS), 1))
-        score = ring.add(ring.add(own, cross), linear)
+        return ring.add(ring.add(own, cross), linear)
+
+    def slopes(self, units: ModularShares, labels: IntArray | None = None) -> Slopes:
+        """Shares of d, Q and the loss, of shares of P; the guest has the labels, 1 or -1, (rows,)."""
+        ring, score = SLOT_RING, self.scores(units)
         if labels is not None:
             score = ring.subtract(score, ring.from_integers(labels << (SCORE_BITS + 1)))
         residuals = self._truncation.truncate(score, RESIDUAL_SHIFT)
