@@ -12,7 +12,7 @@ from hekat.data import Table
 from hekat.model.split import Bottom, BottomTask, dense_bottom, random_features, source_columns
 from hekat.protocol.shares.share_array import to_floats
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.columns import Columns, prepare_columns
+from hekat.protocol.vertical.columns import Columns, prepare_columns
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
 from hekat.protocol.vertical_network.own_features import draw_seed, standardised
 from hekat.protocol.vertical_network.party_run import NetworkRun

@@ -17,7 +17,7 @@ from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.shares.share_array import add_shares, to_floats
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import train_centralised
 from hekat.protocol.vertical_linear.party_run import EpochRecord, PartyRun

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from typing import NoReturn
+from numbers import Integral
+from typing import Final, NoReturn
 
 from hekat.errors import InputError
+
+MAX_SEED: Final = 2**63 - 1
+"""Also the largest whole number of a setting that has no bound of its own."""
 
 
 def refuse_setting(name: str, expected: str, got: object) -> NoReturn:
@@ -23,3 +27,8 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
             got=repr(value),
             cure=f"did you mean {close[0]!r}?" if close else f"change {name}",
         )
+
+
+def is_whole(value: object) -> bool:
+    """Whether a setting is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

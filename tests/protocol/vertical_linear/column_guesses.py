@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hekat.data import Table
-from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 
 ROWS, EPOCHS, RATE = 11, 2, 0.5

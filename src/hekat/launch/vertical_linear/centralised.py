@@ -17,8 +17,9 @@ from scipy.linalg import block_diag
 from hekat.data import Features, is_dense
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.model import Parameters
+from hekat.protocol.vertical.columns import apply_standardiser, prepare_columns
 from hekat.protocol.vertical.row_order import draw_order
-from hekat.protocol.vertical_linear.columns import Targets, apply_standardiser, prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, train_centralised

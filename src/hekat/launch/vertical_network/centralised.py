@@ -16,8 +16,8 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.job.vertical_network.job_file import NetworkJob
 from hekat.model.split import Bottom, BottomTask, source_columns
+from hekat.protocol.vertical.columns import apply_standardiser, prepare_columns
 from hekat.protocol.vertical.guest_labels import read_labels
-from hekat.protocol.vertical_linear.columns import apply_standardiser, prepare_columns
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
 from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.own_features import default_bottom

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Final
 
-from hekat.protocol.setting_checks import refuse_setting
+from hekat.protocol.setting_checks import MAX_SEED, is_whole, refuse_setting
 
-MAX_SEED: Final = 2**63 - 1
 OPTIMISERS: Final = ("sgd", "momentum")
 CURES: Final[Mapping[str, str]] = {
     "adam": "Adam divides by a root of squared gradients, which no sum of products gives",
@@ -71,7 +70,7 @@ def check_training(training: EncryptedTraining) -> None:
         ("report_every", training.report_every, 0),
         ("seed", training.seed, 0),
     ):
-        if not _is_whole(value) or not least <= value <= MAX_SEED:
+        if not is_whole(value) or not least <= value <= MAX_SEED:
             refuse_setting(f"training.{name}", f"a whole number of {least} or more", value)
     for name, number, expected, is_in_range in (
         ("learning_rate", training.learning_rate, "a finite number above 0", training.learning_rate > 0),
@@ -80,7 +79,3 @@ def check_training(training: EncryptedTraining) -> None:
     ):
         if not isinstance(number, Real) or not (math.isfinite(number) and is_in_range):
             refuse_setting(f"training.{name}", expected, number)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

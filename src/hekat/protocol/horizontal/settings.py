@@ -14,11 +14,10 @@ from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PR
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
-from hekat.protocol.setting_checks import check_choice, refuse_setting
+from hekat.protocol.setting_checks import MAX_SEED, check_choice, refuse_setting
 
 Algorithm = Literal["fedsgd", "fedavg", "fedprox", "scaffold", "lbfgs"]
 
-MAX_SEED = 2**63 - 1
 MAX_LAYER_SIZE = 2**20
 # Times 1 / rows. Of linear models with classes scikit-learn's C = 1; a network has more weights to learn rows by heart,
 # of a regression by labels of spread 1.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from hekat.errors import JobError
+from hekat.protocol.setting_checks import is_whole
+from hekat.protocol.vertical.job_settings import check_choice, check_different, check_parties, refuse_setting
 from hekat.protocol.vertical_linear.shared_weights.factors import check_factors, check_last_factors
 from hekat.protocol.vertical_linear.training_settings import (
     BY_RULE,
@@ -15,8 +17,6 @@ from hekat.protocol.vertical_linear.training_settings import (
     LinearTraining,
     TrainingRules,
     check_training,
-    is_whole,
-    refuse_setting,
 )
 
 Form = Literal["shared_weights", "arbiter"]
@@ -73,9 +73,9 @@ class VerticalLinearSettings:
             object.__setattr__(self, "share_holders", tuple(self.share_holders))
         if self.form is None:
             object.__setattr__(self, "form", "shared_weights" if self.arbiter is None else "arbiter")
-        _check_choice("protection.form", str(self.form), FORMS)
-        _check_choice("protection.kind", self.protection, PROTECTIONS)
-        _check_choice("model.name", self.task, TASKS)
+        check_choice("protection.form", str(self.form), FORMS)
+        check_choice("protection.kind", self.protection, PROTECTIONS)
+        check_choice("model.name", self.task, TASKS)
         _check_parties(self)
         _check_holders(self)
         factor = SCORE_FACTORS[self.task]
@@ -171,12 +171,7 @@ class VerticalLinearSettings:
 
 
 def _check_parties(settings: VerticalLinearSettings) -> None:
-    everyone = settings.everyone
-    if not settings.hosts:
-        refuse_setting("hosts", "one host or more, each with columns of its own", "none")
-    repeated = sorted({name for name in everyone if everyone.count(name) > 1})
-    if repeated:
-        refuse_setting("guest, hosts and arbiter", "a different name for each", ", ".join(repeated))
+    check_parties(settings.hosts, settings.everyone, "guest, hosts and arbiter")
     if settings.form == "shared_weights":
         if settings.arbiter is not None:
             raise JobError(
@@ -228,8 +223,7 @@ def _check_classes(settings: VerticalLinearSettings) -> None:
         refuse_setting("classes", "none for a linear regression", f"{len(classes)} classes")
     if settings.task == "logistic" and (classes is None or len(classes) < 2):
         refuse_setting("classes", "2 classes or more for a logistic regression", f"{len(classes or ())}")
-    if classes is not None and len(set(classes)) != len(classes):
-        refuse_setting("classes", "each class once", "one that repeats")
+    check_different(classes)
 
 
 def _check_reweight(settings: VerticalLinearSettings) -> None:
@@ -240,8 +234,3 @@ def _check_reweight(settings: VerticalLinearSettings) -> None:
             "false, or two parties in form 'shared_weights' with a step by rule and calibration_rows above 0",
             "true",
         )
-
-
-def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        refuse_setting(name, " or ".join(repr(one) for one in known), repr(value))

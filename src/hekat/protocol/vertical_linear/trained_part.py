@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from hekat.protocol.vertical_linear.columns import Columns, Targets
+from hekat.protocol.vertical_linear.columns import Targets, TrainingColumns
 from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings
@@ -19,7 +19,7 @@ def make_trained_part(
     settings: VerticalLinearSettings,
     session_id: bytes,
     column_names: tuple[str, ...],
-    columns: Columns,
+    columns: TrainingColumns,
     arrays: Mapping[str, npt.NDArray[Any]],
     targets: Targets | None,
 ) -> ModelPart:
@@ -46,6 +46,6 @@ def make_trained_part(
     )
 
 
-def mixing_array(columns: Columns) -> dict[str, npt.NDArray[Any]]:
+def mixing_array(columns: TrainingColumns) -> dict[str, npt.NDArray[Any]]:
     """The mixing of a party's columns by its name, where they are mixed."""
     return {} if columns.mixing is None else {MIXING: columns.mixing}

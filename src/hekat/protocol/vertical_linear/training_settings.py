@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
-from typing import Final, NoReturn
+from numbers import Real
+from typing import Final
 
 from hekat.errors import JobError
 from hekat.model import make_optimiser
+from hekat.protocol.setting_checks import MAX_SEED, is_whole
+from hekat.protocol.vertical.job_settings import refuse_setting
 from hekat.protocol.vertical_linear.mixing import rate_by_rule
 
 OPTIMISERS_OF_FORMS: Mapping[str, tuple[str, ...]] = {
     "shared_weights": ("sgd", "momentum"),
     "arbiter": ("sgd", "momentum", "adam", "rmsprop"),
 }
-MAX_SEED = 2**63 - 1
 LEAST_LIMIT_SPREADS = 0.5
 LEAST_FEATURE_BITS = 8
 BY_RULE: Final = -1
@@ -209,18 +210,8 @@ def _check_limit(training: LinearTraining) -> None:
         )
 
 
-def is_whole(value: object) -> bool:
-    """Whether a setting is a whole number; True and False are none."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
 def number_or_rule(key: str, number: int | None, least: int = 0) -> int:
     """The setting `key` of LinearTraining for that number; None: BY_RULE. Raises JobError for one below `least`."""
     if number is not None and (not is_whole(number) or number < least):
         refuse_setting(f"training.{key}", f"a whole number of {least} or more", number)
     return BY_RULE if number is None else number
-
-
-def refuse_setting(name: str, expected: str, got: object) -> NoReturn:
-    """Raise JobError for a setting by its name in the job file."""
-    raise JobError(f"{name} refused", expected=expected, got=str(got), cure=f"correct {name} in the job")

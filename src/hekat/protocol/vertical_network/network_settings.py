@@ -9,7 +9,8 @@ from numbers import Real
 from typing import Final
 
 from hekat.model.dense_layers import Activation
-from hekat.protocol.vertical_linear.training_settings import MAX_SEED, is_whole, refuse_setting
+from hekat.protocol.setting_checks import MAX_SEED, is_whole
+from hekat.protocol.vertical.job_settings import refuse_setting
 
 ACTIVATIONS = ("relu", "tanh")
 SHARED_OPTIMISERS = ("sgd", "momentum")

@@ -15,7 +15,7 @@ from hekat.data.features import to_dense
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
 from hekat.model.split import Bottom, BottomMaker, BottomTask, dense_bottom, random_features, source_columns
-from hekat.protocol.vertical_linear.columns import apply_standardiser, describe_limited, prepare_columns
+from hekat.protocol.vertical.columns import apply_standardiser, describe_limited, prepare_columns
 from hekat.protocol.vertical_network.fixed_point import FloatArray
 from hekat.protocol.vertical_network.model_part import BOTTOM, MEANS, SPREADS, NetworkPart, named, taken
 from hekat.protocol.vertical_network.party_run import NetworkRun

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from hekat.errors import InputError, JobError
-from hekat.protocol.vertical_linear.training_settings import refuse_setting
+from hekat.protocol.vertical.job_settings import check_choice, check_parties, check_task_classes, refuse_setting
 from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 
@@ -76,7 +76,7 @@ class VerticalNetworkSettings:
             ("protection.form", self.form, FORMS),
             ("protection.host_bottom", self.host_bottom, HOST_BOTTOMS),
         ):
-            _check_choice(name, value, known)
+            check_choice(name, value, known)
         if str(self.protection) == "paillier":
             raise JobError(
                 "protection.kind cannot be used for a split network",
@@ -84,9 +84,9 @@ class VerticalNetworkSettings:
                 got="'paillier'",
                 cure="use 'lattice': its products take a thirtieth of the time",
             )
-        _check_choice("protection.kind", self.protection, PROTECTIONS)
+        check_choice("protection.kind", self.protection, PROTECTIONS)
         _check_parties(self)
-        _check_classes(self)
+        check_task_classes(self.task, self.classes)
         _check_label_privacy(self)
         _check_form(self)
         _check_waivers(self)
@@ -109,27 +109,10 @@ class VerticalNetworkSettings:
 
 
 def _check_parties(settings: VerticalNetworkSettings) -> None:
-    everyone = settings.parties
-    if not settings.hosts:
-        refuse_setting("hosts", "one host or more, each with columns of its own", "none")
-    repeated = sorted({name for name in everyone if everyone.count(name) > 1})
-    if repeated:
-        refuse_setting("guest and hosts", "a different name for each", ", ".join(repeated))
+    check_parties(settings.hosts, settings.parties)
     strangers = sorted(settings.network.host_widths.keys() - set(settings.hosts))
     if strangers:
         refuse_setting("network.host_widths", f"names among {', '.join(settings.hosts)}", ", ".join(strangers))
-
-
-def _check_classes(settings: VerticalNetworkSettings) -> None:
-    classes, task = settings.classes, settings.task
-    if task == "regression" and classes is not None:
-        refuse_setting("classes", "none for a regression", f"{len(classes)} classes")
-    if task == "binary" and len(classes or ()) != 2:
-        refuse_setting("classes", "2 classes for the task 'binary'", f"{len(classes or ())}")
-    if task == "multiclass" and len(classes or ()) < 3:
-        refuse_setting("classes", "3 classes or more for the task 'multiclass'", f"{len(classes or ())}")
-    if classes is not None and len(set(classes)) != len(classes):
-        refuse_setting("classes", "each class once", "one that repeats")
 
 
 def _check_label_privacy(settings: VerticalNetworkSettings) -> None:
@@ -203,8 +186,3 @@ def check_receivers(
             got=f"{', '.join(told)} among prediction.receivers",
             cure="let the guest alone receive scores, or train with label_privacy.epsilon",
         )
-
-
-def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        refuse_setting(name, " or ".join(repr(one) for one in known), repr(value))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Literal, NoReturn, get_args
+from typing import Literal, get_args
 
-from hekat.errors import JobError
 from hekat.model.trees import TreeTraining
+from hekat.protocol.setting_checks import is_whole
+from hekat.protocol.vertical.job_settings import check_choice, check_parties, check_task_classes, refuse_setting
 
 Task = Literal["regression", "binary", "multiclass"]
 Protection = Literal["lattice", "paillier", "none"]
@@ -53,23 +52,23 @@ class VerticalTreesSettings:
         object.__setattr__(self, "hosts", tuple(self.hosts))
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
-        _check_choice("model.task", self.task, TASKS)
-        _check_choice("protection.kind", self.protection, PROTECTIONS)
-        _check_parties(self)
-        _check_classes(self)
-        if not _is_whole(self.key_bits) or self.key_bits < LEAST_KEY_BITS or self.key_bits % 64:
-            _refuse("protection.key_bits", f"{LEAST_KEY_BITS} or more, a multiple of 64", self.key_bits)
+        check_choice("model.task", self.task, TASKS)
+        check_choice("protection.kind", self.protection, PROTECTIONS)
+        check_parties(self.hosts, self.parties)
+        check_task_classes(self.task, self.classes)
+        if not is_whole(self.key_bits) or self.key_bits < LEAST_KEY_BITS or self.key_bits % 64:
+            refuse_setting("protection.key_bits", f"{LEAST_KEY_BITS} or more, a multiple of 64", self.key_bits)
         if not isinstance(self.hide_partition, bool):
-            _refuse("protection.hide_partition", "true or false", repr(self.hide_partition))
+            refuse_setting("protection.hide_partition", "true or false", repr(self.hide_partition))
         first = self.label_party_first_trees
-        if not _is_whole(first) or not 0 <= first <= self.training.max_iter:
-            _refuse(
+        if not is_whole(first) or not 0 <= first <= self.training.max_iter:
+            refuse_setting(
                 "protection.label_party_first_trees", f"0 to {self.training.max_iter}, the trees of the training", first
             )
         if self.bin_leak_accepted not in (None, BIN_LEAK_ACCEPTED):
-            _refuse("bin_leak.accepted", f"the words {BIN_LEAK_ACCEPTED!r}, or no such line", "other words")
-        if not _is_whole(self.max_level_sums) or not 1 <= self.max_level_sums <= MOST_LEVEL_SUMS:
-            _refuse("protection.max_level_sums", f"1 to {MOST_LEVEL_SUMS:,}", self.max_level_sums)
+            refuse_setting("bin_leak.accepted", f"the words {BIN_LEAK_ACCEPTED!r}, or no such line", "other words")
+        if not is_whole(self.max_level_sums) or not 1 <= self.max_level_sums <= MOST_LEVEL_SUMS:
+            refuse_setting("protection.max_level_sums", f"1 to {MOST_LEVEL_SUMS:,}", self.max_level_sums)
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -85,37 +84,3 @@ class VerticalTreesSettings:
     def target_count(self) -> int:
         """K, the number of trees of an iteration: one, or one for each class of three or more."""
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
-
-
-def _check_parties(settings: VerticalTreesSettings) -> None:
-    everyone = settings.parties
-    if not settings.hosts:
-        _refuse("hosts", "one host or more, each with columns of its own", "none")
-    repeated = sorted({name for name in everyone if everyone.count(name) > 1})
-    if repeated:
-        _refuse("guest and hosts", "a different name for each", ", ".join(repeated))
-
-
-def _check_classes(settings: VerticalTreesSettings) -> None:
-    classes, task = settings.classes, settings.task
-    if task == "regression" and classes is not None:
-        _refuse("classes", "none for a regression", f"{len(classes)} classes")
-    if task == "binary" and len(classes or ()) != 2:
-        _refuse("classes", "2 classes for the task 'binary'", f"{len(classes or ())}")
-    if task == "multiclass" and len(classes or ()) < 3:
-        _refuse("classes", "3 classes or more for the task 'multiclass'", f"{len(classes or ())}")
-    if classes is not None and len(set(classes)) != len(classes):
-        _refuse("classes", "each class once", "one that repeats")
-
-
-def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        _refuse(name, " or ".join(repr(one) for one in known), repr(value))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _refuse(name: str, expected: str, got: object) -> NoReturn:
-    raise JobError(f"{name} refused", expected=expected, got=str(got), cure=f"correct {name} in the job")

@@ -17,7 +17,8 @@ from hekat.job.policy.enforce import AskingJob
 from hekat.job.site_file import Site, load_site
 from hekat.job.vertical_linear.job_file import VerticalJob, load_vertical_job
 from hekat.job.vertical_linear.key_makers import key_makers
-from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_columns, prepare_targets
+from hekat.protocol.vertical.columns import prepare_columns
+from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_targets
 from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.vertical.load_tables import check_predictions_allowed, find_training_rows, load_tables

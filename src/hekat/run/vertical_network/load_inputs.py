@@ -11,7 +11,7 @@ from hekat.errors import InputError
 from hekat.job.policy.enforce import AskingJob
 from hekat.job.site_file import Site
 from hekat.job.vertical_network.job_file import NetworkJob, load_network_job
-from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.run.load_keys import load_party_keys

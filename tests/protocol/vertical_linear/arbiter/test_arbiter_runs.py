@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hekat.data import Table
-from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical.columns import prepare_columns
+from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.fixed_point import decode_features, encode_features
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.protocol.vertical_linear.objective import INTERCEPT, WEIGHTS, residual_of, train_centralised

@@ -16,7 +16,8 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.shares.share_array import add_shares, to_floats
-from hekat.protocol.vertical_linear.columns import prepare_columns, prepare_targets
+from hekat.protocol.vertical.columns import prepare_columns
+from hekat.protocol.vertical_linear.columns import prepare_targets
 from hekat.protocol.vertical_linear.exactness_check import ExactnessCheck
 from hekat.protocol.vertical_linear.fixed_point import decode_features, encode_features
 from hekat.protocol.vertical_linear.model_part import ModelPart

@@ -11,7 +11,7 @@ import pytest
 from hekat.errors import PartyStoppedError, ProtocolError
 from hekat.protocol.shares.share_array import add_shares, random_shares
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
 from hekat.protocol.vertical_linear.prediction.messages import TargetSpreadMessage

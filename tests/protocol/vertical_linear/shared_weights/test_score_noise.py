@@ -14,7 +14,7 @@ from hekat.protocol.shares.public_pads import PublicPads
 from hekat.protocol.shares.score_noise import score_noise
 from hekat.protocol.shares.share_array import RING_BITS, add_shares, random_shares, zero_shares
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical.columns import apply_standardiser
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.prediction import predict_on_shares as predict
 from hekat.protocol.vertical_linear.prediction.predict_scores import predict_scores

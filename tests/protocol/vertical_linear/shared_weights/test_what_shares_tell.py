@@ -9,7 +9,7 @@ import pytest
 
 from hekat.data import Table
 from hekat.protocol.shares.share_array import add_shares, to_floats
-from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_linear.objective import residual_of
 from hekat.protocol.vertical_linear.shared_weights import guest
 from hekat.protocol.vertical_linear.shared_weights.cross_products import paillier as cross_products

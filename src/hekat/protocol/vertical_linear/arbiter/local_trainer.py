@@ -16,10 +16,11 @@ from hekat.ledger import Ledger
 from hekat.model import Parameters
 from hekat.model.parameters import check_same_shapes, shapes_of
 from hekat.protocol.vertical.batches import draw_batches
+from hekat.protocol.vertical.columns import describe_limited
 from hekat.protocol.vertical_linear.arbiter.bfv_capacity import check_bfv_capacity
 from hekat.protocol.vertical_linear.arbiter.messages import StartMessage
 from hekat.protocol.vertical_linear.arbiter.sum_layout import MAX_BATCH_ROWS, SumLayout
-from hekat.protocol.vertical_linear.columns import Targets, describe_limited, prepare_training_columns
+from hekat.protocol.vertical_linear.columns import Targets, prepare_training_columns
 from hekat.protocol.vertical_linear.fixed_point import (
     decode_features,
     encode_features,

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from hekat.data import Table
 from hekat.errors import PolicyError
 from hekat.protocol.vertical.batches import batch_count, draw_batches
+from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_linear.arbiter.leak_rules import judge_gradients
-from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_columns, prepare_targets
+from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_targets
 from hekat.protocol.vertical_linear.judging.working_cures import find_working_cures
 from hekat.protocol.vertical_linear.label_leak.equations import LeakCount, check_equations
 from hekat.protocol.vertical_linear.label_leak.label_bits import check_label_bits, most_label_bits

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from hekat.data import Features, Table, is_dense
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical.columns import apply_standardiser
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.shared_weights.messages import NewtonStepsMessage
 from hekat.protocol.vertical_linear.shared_weights.reweighting.reweight import MOST_COLUMNS

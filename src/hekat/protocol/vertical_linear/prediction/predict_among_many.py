@@ -31,7 +31,7 @@ from hekat.protocol.shares.share_array import (
     to_floats,
     zero_shares,
 )
-from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical.columns import apply_standardiser
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.model_part import ModelPart

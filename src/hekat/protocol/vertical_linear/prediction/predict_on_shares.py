@@ -20,7 +20,7 @@ from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.shares.score_noise import score_noise
 from hekat.protocol.shares.share_array import ShareArray, add_shares, from_integers, to_floats
-from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical.columns import apply_standardiser
 from hekat.protocol.vertical_linear.fixed_point import encode_numbers
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.model_part import ModelPart

@@ -27,8 +27,8 @@ import numpy.typing as npt
 from hekat.data import Table, check_finite, is_dense
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical.columns import apply_standardiser, limit_values
 from hekat.protocol.vertical.predicted_rows import arrange_rows, check_part
-from hekat.protocol.vertical_linear.columns import apply_standardiser, limit_values
 from hekat.protocol.vertical_linear.mixing import MIXING
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hekat.data import Features, is_dense
 from hekat.errors import BoundError
-from hekat.protocol.vertical_linear.columns import Columns, Targets
+from hekat.protocol.vertical_linear.columns import Targets, TrainingColumns
 from hekat.protocol.vertical_linear.fixed_point import encode_features, encode_numbers
 from hekat.protocol.vertical_linear.shared_weights.scales import LIMIT_BITS, Scales
 
@@ -25,7 +25,7 @@ class OwnColumns:
 
     party: str
     column_names: tuple[str, ...]
-    columns: Columns
+    columns: TrainingColumns
     integers: Any
     targets: IntArray | None
     batches: Sequence[IntArray]

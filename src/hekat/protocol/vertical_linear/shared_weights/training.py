@@ -22,7 +22,8 @@ from hekat.errors import BoundError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.shares.share_array import ShareArray
 from hekat.protocol.vertical.batches import draw_batches
-from hekat.protocol.vertical_linear.columns import Targets, describe_limited, may_lack_columns, prepare_training_columns
+from hekat.protocol.vertical.columns import describe_limited
+from hekat.protocol.vertical_linear.columns import Targets, may_lack_columns, prepare_training_columns
 from hekat.protocol.vertical_linear.loss_bits import LOSS_BITS, describe_told_loss, told_loss_bits
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartState, PartyRun

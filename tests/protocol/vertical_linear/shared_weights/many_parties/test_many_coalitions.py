@@ -7,7 +7,7 @@ import pytest
 
 from hekat.data import Table
 from hekat.protocol.shares.share_array import add_shares, signed_integers, to_floats, zero_shares
-from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_linear.shared_weights.many_parties import begin
 from hekat.protocol.vertical_linear.shared_weights.many_parties.set_up import SetUp
 from hekat.protocol.vertical_linear.shared_weights.messages import ColumnAddendsMessage

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hekat.errors import PartyStoppedError
-from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical.columns import apply_standardiser
 from hekat.protocol.vertical_linear.prediction import predict_among_many as module
 
 

@@ -11,7 +11,7 @@ from hekat.data import Table
 from hekat.errors import JobError, PartyStoppedError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_linear.columns import prepare_columns
+from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.party_run import PartyRun
 from hekat.protocol.vertical_linear.settings import VerticalLinearSettings

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hekat.data import Table, is_dense
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical.batches import batch_count
-from hekat.protocol.vertical_linear.columns import apply_standardiser
+from hekat.protocol.vertical.columns import apply_standardiser
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_run import PartyRun
