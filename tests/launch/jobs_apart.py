@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from tests.launch.roles_apart import RolesApart
 
+from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED
 from hekat.wire.keyfile import save_private_key
 
 PARTIES = ("north", "east", "south", "west", "middle", "coast", "island", "hills")
@@ -114,3 +115,46 @@ def credit(place: Path, paillier_keys, form: str) -> RolesApart:
         text += '[column_leak]\naccepted = "the guest may learn columns of hosts"\n'
     policy = 'protections = ["paillier"]\nmin_key_bits = 2048\nlabel_leak_waiver = true\ncolumn_leak_waiver = true'
     return RolesApart(place, text, roles, sites, policy)
+
+
+def patients(place: Path, protocol: str, *, protection: str = "none", limit: int | None = None) -> RolesApart:
+    """A split network, or trees, of a clinic and a laboratory with 80 patients each, 70 of them common, and 12 new
+    ones; `limit` is how many rows the laboratory's site lets be predicted."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(size=(112, 4))
+    sick = values[:, 0] + values[:, 2] > 0
+    sites = {}
+    for party, columns, rows in (("clinic", (0, 1), range(80)), ("laboratory", (2, 3), range(89, 9, -1))):
+        label = "label = 'sick'\n" if party == "clinic" else ""
+        for name, numbers in (("known", rows), ("new", range(100, 112))):
+            lines = ["who,a,b" + (",sick" if label else "")]
+            for number in numbers:
+                cells = [f"p{number}", *(f"{values[number, column]:.4f}" for column in columns)]
+                lines.append(",".join([*cells, *(["yes" if sick[number] else "no"] if label else [])]))
+            (place / f"{party}-{name}.csv").write_text("\n".join(lines) + "\n")
+        sites[party] = "".join(
+            f"[party.{party}.data.{name}]\nsource = 'csv'\npath = '{place}/{party}-{name}.csv'\nid = 'who'\n{label}"
+            for name in ("known", "new")
+        )
+    waiver = {
+        "vertical_network": "[column_leak]\naccepted = 'the guest may learn my columns but for a rotation'\n"
+        f"[label_leak]\naccepted = '{LABELS_ACCEPTED}'\n",
+        "vertical_trees": "[bin_leak]\naccepted = 'the guest may learn bins of hosts'\n",
+    }[protocol]
+    training = {
+        "vertical_network": "epochs = 2\nbatch_rows = 16\n[network]\nunits = 4\nguest_width = 3\nhost_width = 3\n",
+        "vertical_trees": "max_iter = 2\nmax_depth = 2\nmax_bins = 8\n",
+    }[protocol]
+    text = (
+        f'format = 2\nname = "patients"\nprotocol = "{protocol}"\nguest = "clinic"\nhosts = ["laboratory"]\n'
+        f'data = "known"\nclasses = ["no", "yes"]\ntimeout_s = 60\n[training]\n{training}{waiver}'
+        f'[protection]\nkind = "{protection}"\n'
+    )
+    policy = (
+        'protections = ["lattice", "none"]\ncolumn_leak_waiver = true\nlabel_leak_waiver = true\nbin_leak_waiver = true'
+    )
+    made = RolesApart(place, text, ("clinic", "laboratory"), sites, policy)
+    if limit is not None:
+        path = made.folder_of("laboratory") / "site.toml"
+        path.write_text(path.read_text().replace("[policy]\n", f"[policy]\nmax_predictions = {limit}\n"))
+    return made

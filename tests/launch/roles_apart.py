@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +54,8 @@ class RolesApart:
     """Python that runs before a role's command, by role."""
     options: dict[str, list[str]] = field(default_factory=dict)
 
+    prediction_count: int = 0
+
     def __post_init__(self) -> None:
         pins = []
         for role in self.roles:
@@ -82,16 +84,44 @@ class RolesApart:
 
     def play(self, fork: Fork, *, may_drop_out: tuple[str, ...] = (), timeout_s: float = 60.0) -> dict[str, Ended]:
         """Start a process for each role, carry their messages until all have ended, and say how each ended."""
-        socket = self.place / "relay"
-        job = self.job
-        terms = RunTerms(RUN_ID, roles_of(job))
+        words = {role: self._command(role, self.socket) for role in self.roles}
+        return self._carry(fork, RUN_ID, words, may_drop_out, timeout_s)
+
+    def predict(
+        self, fork: Fork, roles: Sequence[str], *options: str, by_role: Mapping[str, list[str]] | None = None
+    ) -> dict[str, Ended]:
+        """As `play`, of a joint prediction by these roles' parts of the model that they trained."""
+        self.prediction_count += 1
+        words = {role: [*self.prediction(role), *options, *(by_role or {}).get(role, ())] for role in roles}
+        return self._carry(fork, self.prediction_id, words, (), 60.0)
+
+    def prediction(self, role: str) -> list[str]:
+        """The words of one role's command for a prediction, but for what is predicted."""
+        folder = self.folder_of(role)
+        words = ["predict", str(self.run_of(role)), f"--role={role}", "--job", str(folder / "job.toml"), "--json"]
+        return [*words, "--relay", str(self.socket), "--site", str(folder / "site.toml")]
+
+    @property
+    def prediction_id(self) -> str:
+        """The run id of the last prediction."""
+        return f"{RUN_ID[:-2]}{self.prediction_count:02d}"
+
+    @property
+    def socket(self) -> Path:
+        return self.place / "relay"
+
+    def _carry(
+        self, fork: Fork, run_id: str, words: Mapping[str, list[str]], may_drop_out: tuple[str, ...], timeout_s: float
+    ) -> dict[str, Ended]:
+        terms = RunTerms(run_id, tuple(words) if run_id != RUN_ID else roles_of(self.job))
+        digest = self.job.digest
         with (
-            LocalRelay(socket, terms, job.digest, timeout_s=timeout_s, may_drop_out=may_drop_out) as local_relay,
+            LocalRelay(self.socket, terms, digest, timeout_s=timeout_s, may_drop_out=may_drop_out) as local_relay,
             RoleProcesses(fork) as processes,
             pytest.MonkeyPatch.context() as patch,
         ):
-            for role in self.roles:
-                processes.start(role, self.folder_of(role), self._command(role, socket), self.preludes.get(role, ""))
+            for role, command in words.items():
+                processes.start(role, self.folder_of(role), command, self.preludes.get(role, ""))
             clock = _Clock(local_relay, processes)
             patch.setattr(relay, "time", SimpleNamespace(monotonic=clock.monotonic))
             with suppress(HekatError):  # what ended the run is told by the processes

@@ -57,6 +57,16 @@ def test_a_role_that_never_comes_is_named(tmp_path, capsys) -> None:
     assert not (tmp_path / "relay.sock").exists()
 
 
+@pytest.mark.parametrize("roles", ["bank", "bank,bank", "bank,stranger"])
+def test_roles_that_cannot_meet_are_refused_by_name(tmp_path, capsys, roles) -> None:
+    apart = customers(tmp_path)
+    assert main(["relay", str(apart.together / "job.toml"), str(tmp_path / "relay.sock"), "--roles", roles]) == 2
+    told = capsys.readouterr().err
+    assert f"got: {roles.replace(',', ', ')}" in told
+    assert "two or more of bank, insurer, each once" in told
+    assert not (tmp_path / "relay.sock").exists()
+
+
 def test_sigterm_leaves_no_socket(tmp_path) -> None:
     apart = customers(tmp_path)
     socket = tmp_path / "relay.sock"

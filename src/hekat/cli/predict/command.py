@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hekat.cli.names_option import names_option
 from hekat.cli.predict.separators import SEPARATORS
+from hekat.errors import InputError
 from hekat.run.predictions import holds_parts, keeps_encrypted_parts
 
 
@@ -85,6 +86,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--passphrase-file", type=Path, help="of a vertical model in shares: opens the Paillier key that a site keeps"
     )
+    parser.add_argument(
+        "--role",
+        metavar="NAME",
+        help="of a joint model: play this one role at its own site (with --job and --relay); every other role's site "
+        "runs the same command with its own",
+    )
+    parser.add_argument("--job", type=Path, metavar="FILE", help="with --role: the job that trained the model")
+    parser.add_argument(
+        "--relay", type=Path, metavar="SOCKET", help="with --role: the socket of the relay that all roles join"
+    )
     parser.add_argument("--force", action="store_true", help="let --out replace a file")
     parser.add_argument("--json", action="store_true", help="print JSON: counts and metrics, no rows")
     parser.set_defaults(handle=run)
@@ -92,6 +103,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     # Imported here, the one that is asked for: the others would take a quarter of all imports.
+    if options.role is not None:
+        from hekat.cli.predict.role import predict_as_role
+
+        return predict_as_role(options)
+    for name in ("job", "relay"):
+        if getattr(options, name) is not None:
+            raise InputError(
+                f"--{name} belongs to one role at its own site",
+                expected="--role NAME, --job FILE and --relay SOCKET together",
+                got=f"--{name} without --role",
+                cure=f"add --role, or leave out --{name}",
+            )
     if holds_parts(options.model):
         from hekat.cli.predict.with_parts import predict_with_parts
 

@@ -26,14 +26,9 @@ def asks_jointly(options: argparse.Namespace) -> bool:
 def predict_of_encrypted_model(options: argparse.Namespace) -> int:
     """Score the rows that the site file calls `--source` at `--party`; `--receivers`, or that host, learns scores."""
     refuse_options(options, PROTOCOL, *_OF_A_FILE, "score_bits", "passphrase_file", command=_COMMAND)
-    receivers = options.receivers or ()
-    if len(receivers) > 1:
-        _refuse("scores of an encrypted model go to one host", "--receivers NAME", f"{len(receivers)} names")
-    receiver = receivers[0] if receivers else None
-    asker = options.party or receiver
-    if options.site is None or asker is None:
-        missing = "--site" if options.site is None else "--party"
-        _refuse("joint scores need the rows of a host", "--site FILE and --party HOST", f"no {missing}")
+    asker, receiver = asker_and_receiver(options, _COMMAND)
+    if options.site is None:
+        _refuse("joint scores need the rows of a host", "--site FILE and --party HOST", "no --site", _COMMAND)
     if options.out is not None:
         check_is_free(options.out, force=options.force)
     predictions = score_jointly(options.model, load_site(options.site), options.source, asker, receiver)
@@ -47,5 +42,17 @@ def predict_of_encrypted_model(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse(what: str, expected: str, got: str) -> NoReturn:
-    raise InputError(what, expected=expected, got=got, cure=f"correct the command: {_COMMAND}")
+def asker_and_receiver(options: argparse.Namespace, command: str) -> tuple[str, str | None]:
+    """The host whose rows are scored, and the host that learns the scores where one is named. Raises InputError."""
+    receivers = options.receivers or ()
+    if len(receivers) > 1:
+        _refuse("scores of an encrypted model go to one host", "--receivers NAME", f"{len(receivers)} names", command)
+    receiver = receivers[0] if receivers else None
+    asker = options.party or receiver
+    if asker is None:
+        _refuse("joint scores need the rows of a host", "--site FILE and --party HOST", "no --party", command)
+    return asker, receiver
+
+
+def _refuse(what: str, expected: str, got: str, command: str) -> NoReturn:
+    raise InputError(what, expected=expected, got=got, cure=f"correct the command: {command}")

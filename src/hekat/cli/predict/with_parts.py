@@ -20,13 +20,16 @@ from hekat.printable import printable
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.report.summary import load_summary, protocol_of
 
+UNUSED_WITH_PARTS = ("data", "party", "id", "label", "ignore", "separator", "decimal")
+"""Options that no prediction with parts of a vertical model has a use for, as argparse stores them."""
+
 
 def predict_with_parts(options: argparse.Namespace) -> int:
     """Predict for the rows that the site file calls `--source` at every party.
 
     Only receivers learn scores: those that the trained job named, unless `--receivers` names others.
     """
-    unused: tuple[str, ...] = ("data", "party", "id", "label", "ignore", "separator", "decimal")
+    unused: tuple[str, ...] = UNUSED_WITH_PARTS
     summary = load_summary(options.model)
     protocol = protocol_of(summary)
     if protocol != "vertical_linear":
@@ -67,9 +70,15 @@ def _predict_regression(
         load_site(options.site),
         options.source,
         receivers,
-        score_bits=settings.get("score_bits", SCORE_BITS) if options.score_bits is None else options.score_bits,
+        score_bits=score_bits_of(options, settings),
         ask_passphrase=lambda: read_passphrase(options.passphrase_file, "a party's"),
     )
+
+
+def score_bits_of(options: argparse.Namespace, settings: Mapping[str, Any]) -> int:
+    """How finely receivers learn scores: as the command says, otherwise as the trained job did."""
+    said: int = settings.get("score_bits", SCORE_BITS) if options.score_bits is None else options.score_bits
+    return said
 
 
 def _predict_trees(
@@ -86,17 +95,23 @@ def _predict_network(
 ) -> JointPredictions:
     from hekat.launch.vertical_network.predict import predict_network_jointly
 
-    bottoms = dict(line.split(": ", 1) for line in settings.get("bottoms", ()) if ": " in line)
-    code = load_summary(options.model)["bottom_code"]
-    site = load_site(options.site)
+    del settings
     return predict_network_jointly(
         options.model,
-        site,
+        load_site(options.site),
         options.source,
         receivers,
-        bottoms=bottoms,
-        bottom_code=code,
+        **facts_of_network(load_summary(options.model)),
     )
+
+
+def facts_of_network(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What `predict_network_jointly` is given of the trained job."""
+    settings = summary["settings"]
+    return {
+        "bottoms": dict(line.split(": ", 1) for line in settings.get("bottoms", ()) if ": " in line),
+        "bottom_code": summary["bottom_code"],
+    }
 
 
 _PREDICT = {

@@ -52,7 +52,7 @@ from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.state import create_run_directory
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
 
-_ASKING = "scores by an encrypted model"
+ASKING = "scores by an encrypted model"
 _PROTECTION = "lattice"
 FloatArray = npt.NDArray[np.float64]
 
@@ -72,10 +72,10 @@ def score_jointly(
     # A limit of 0 is refused where rows are counted, by the line of the site.
     settings = PredictionSettings(training, asker, receiver, site.policy.max_predictions or None)
     parts = load_kept_parts(run_folder, settings.everyone)
-    about = repr((parts[asker].model_id, data_name, asker, settings.receiver_name, settings.most_rows))
-    digest = hashlib.sha256(about.encode()).digest()
+    digest = hashlib.sha256(repr(about(parts[asker], data_name, settings)).encode()).digest()
     columns = ModelColumns.of(parts[asker])
-    enforce(site, AskingJob(_ASKING, digest, settings.everyone), _policy_checks(site, data_name, asker, columns))
+    checks = [*policy_checks(site), *checks_of_rows(site, data_name, asker, columns)]
+    enforce(site, AskingJob(ASKING, digest, settings.everyone), checks)
     check_has_tables(site, [asker])
     table, ignored = load_rows_of_model(columns, find_source(site, asker, data_name), site.folder)
     counts = {
@@ -87,23 +87,35 @@ def score_jointly(
         count.check(len(table))
     with declare_tenancy(site.machine.single_tenant):
         folder, scores = _play(settings, parts, table, counts, run_folder, site, digest)
-    own = table if settings.receiver_name == asker else None
-    answers, probabilities = answers_of(training.classes, scores)
-    found = Predictions(
-        classes=training.classes,
-        answers=answers,
-        probabilities=probabilities,
-        # A receiver that is not the asker is told scores alone, in the order of the asker's rows.
-        ids=None if own is None else own.ids,
-        ignored=ignored,
-        metrics={} if own is None or own.labels is None else metrics_of_outputs(training.classes, scores, own.labels),
-        notes=() if own is None else notes_of_cells(own),
-    )
+    found = answers(settings, scores, table if settings.receiver_name == asker else None, ignored)
     return JointPredictions(folder, {settings.receiver_name: found}, {asker: len(table)}, len(table))
 
 
-def _policy_checks(site: Site, data_name: str, asker: str, columns: ModelColumns) -> list[PolicyCheck]:
-    """What the site says of a prediction, which has no job file: nothing of rounds, and nobody approves it."""
+def about(part: KeptPart, data_name: str, settings: PredictionSettings) -> tuple[object, ...]:
+    """What all roles of a prediction say of it alike; how many rows may be scored each site says for itself."""
+    return part.model_id, data_name, settings.asker, settings.receiver_name
+
+
+def answers(
+    settings: PredictionSettings, scores: FloatArray, own: Table | None, ignored: tuple[str, ...]
+) -> Predictions:
+    """The receiver's answers; `own` are its rows where it asked, None where it is told scores alone, in the order of
+    the asker's rows."""
+    classes = settings.training.classes
+    found, probabilities = answers_of(classes, scores)
+    return Predictions(
+        classes=classes,
+        answers=found,
+        probabilities=probabilities,
+        ids=None if own is None else own.ids,
+        ignored=ignored,
+        metrics={} if own is None or own.labels is None else metrics_of_outputs(classes, scores, own.labels),
+        notes=() if own is None else notes_of_cells(own),
+    )
+
+
+def policy_checks(site: Site) -> list[PolicyCheck]:
+    """What the site says of a prediction, which has no job file: nothing of rounds."""
     policy = site.policy
     return [
         PolicyCheck(
@@ -121,9 +133,12 @@ def _policy_checks(site: Site, data_name: str, asker: str, columns: ModelColumns
             str(policy.max_score_bits),
             lambda: check_score_bits(policy, SCORE_BITS),
         ),
-        # Columns that the model does not know are not read.
-        *checks_of_columns(site, [asker], data_name, only=columns.source_columns),
     ]
+
+
+def checks_of_rows(site: Site, data_name: str, asker: str, columns: ModelColumns) -> list[PolicyCheck]:
+    """What the site of `asker` says of its rows; columns that the model does not know are not read."""
+    return checks_of_columns(site, [asker], data_name, only=columns.source_columns)
 
 
 def _check_protections(policy: SitePolicy) -> None:
@@ -160,7 +175,7 @@ def _play(
         def predict(channel: RecordedChannel) -> FloatArray | None:
             count = counts[name].add if name in counts else lambda row_count: None
             run = EncryptedModelRun(session.stopwatch, count_predictions=count)
-            return _play_role(channel, parts[name], table if name == settings.asker else None, settings, run)
+            return play_role(channel, parts[name], table if name == settings.asker else None, settings, run)
 
         return lambda channel: session.play(channel, predict, counts_rounds=False)
 
@@ -172,7 +187,7 @@ def _play(
     return directory.path, scores
 
 
-def _play_role(
+def play_role(
     channel: RecordedChannel,
     part: KeptPart,
     table: Table | None,

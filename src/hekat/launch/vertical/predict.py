@@ -45,7 +45,7 @@ from hekat.state import create_run_directory
 from hekat.summary.vertical.metrics import labels_of
 
 PREDICTIONS_FOLDER = "predictions"
-_PREDICTION = "joint prediction"
+PREDICTION = "joint prediction"
 FloatArray = npt.NDArray[np.float64]
 P = TypeVar("P", bound=Part)
 
@@ -71,7 +71,7 @@ class PredictionWay(ABC, Generic[P]):
 
     @property
     def first(self) -> SavedPart[P]:
-        """The guest's part."""
+        """The guest's part; the role's own where one role alone plays here."""
         return next(iter(self.saved.values()))
 
     @property
@@ -118,11 +118,10 @@ def predict_with(
     """
     saved, first = way.saved, way.first
     intersection, parties = first.matching, (first.part.guest, *first.part.hosts)
-    about = repr((first.part.model_id, data_name, way.settings, intersection))
-    digest = hashlib.sha256(about.encode()).digest()
-    enforce(site, AskingJob(_PREDICTION, digest, parties), _policy_checks(way, site, data_name))
+    digest = hashlib.sha256(repr(about(way, data_name)).encode()).digest()
+    enforce(site, AskingJob(PREDICTION, digest, parties), policy_checks(way, site, data_name))
     check_has_tables(site, parties)
-    tables, ignored = _load_tables(site, data_name, saved)
+    tables, ignored = load_new_rows(site, data_name, saved)
     way.prepare()
     if intersection is None:
         check_same_rows(tables, "the data")
@@ -134,7 +133,12 @@ def predict_with(
         return _play(way, tables, counts, run_folder, site, digest, ignored, timeout_s)
 
 
-def _policy_checks(way: PredictionWay[P], site: Site, data_name: str) -> list[PolicyCheck]:
+def about(way: PredictionWay[P], data_name: str) -> tuple[object, ...]:
+    """What all roles of a prediction say of it alike."""
+    return way.first.part.model_id, data_name, way.settings, way.first.matching
+
+
+def policy_checks(way: PredictionWay[P], site: Site, data_name: str) -> list[PolicyCheck]:
     """What the site says of a prediction, which has no job file: nothing of rounds, and nobody approves it."""
     policy, intersection = site.policy, way.first.matching
     sizes = way.key_sizes
@@ -157,7 +161,7 @@ def _policy_checks(way: PredictionWay[P], site: Site, data_name: str) -> list[Po
     return checks
 
 
-def _load_tables(
+def load_new_rows(
     site: Site, data_name: str, saved: Mapping[str, SavedPart[P]]
 ) -> tuple[dict[str, Table], dict[str, tuple[str, ...]]]:
     """Each party's rows in the columns of its part, and what its source has beside them."""
@@ -212,7 +216,7 @@ def _play(
     roles = {name: role(name, sessions[name]) for name in names}
     found = play_in_process(roles, timeout_s=timeout_s or TIMEOUT_S_PER_PARTY * len(names))
     answers = {
-        name: _answer(way, name, tables[name], matched, scores, ignored[name])
+        name: answer_of(way, name, tables[name], matched, scores, ignored[name])
         for name, (scores, matched) in found.items()
         if scores is not None
     }
@@ -220,7 +224,7 @@ def _play(
     return JointPredictions(directory.path, answers, {name: len(table) for name, table in tables.items()}, common)
 
 
-def _answer(
+def answer_of(
     way: PredictionWay[P],
     name: str,
     table: Table,

@@ -45,10 +45,23 @@ def predict_jointly(
     `receivers` learn the scores, to 2^-score_bits: the guest alone where none is named. Raises StateError where parts
     are missing, PolicyError where a site allows no scores this fine or no keys this small, and as `predict_with`.
     """
-    saved = PARTS.load_all(run_folder)
-    settings = PredictionSettings.of(next(iter(saved.values())).part, receivers, score_bits)
-    way = _RegressionWay(saved, settings, site, ask_passphrase)
+    way = regression_way(
+        PARTS.load_all(run_folder), site, receivers, score_bits=score_bits, ask_passphrase=ask_passphrase
+    )
     return predict_with(way, run_folder, site, data_name, timeout_s)
+
+
+def regression_way(
+    saved: Mapping[str, RegressionPart],
+    site: Site,
+    receivers: Sequence[str] = (),
+    *,
+    score_bits: int = SCORE_BITS,
+    ask_passphrase: Callable[[], bytes] | None = None,
+) -> PredictionWay[ModelPart]:
+    """How the parts `saved`, of all parties or of the one that plays here, predict; otherwise as `predict_jointly`."""
+    settings = PredictionSettings.of(next(iter(saved.values())).part, receivers, score_bits)
+    return _RegressionWay(saved, settings, site, ask_passphrase)
 
 
 class _RegressionWay(PredictionWay[ModelPart]):

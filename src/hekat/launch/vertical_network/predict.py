@@ -53,11 +53,25 @@ def predict_network_jointly(
     InputError for other code, and as `predict_with`.
     """
     saved = NETWORK_PARTS.load_all(run_folder)
+    way = network_way(saved, site, receivers, bottoms=bottoms, bottom_code=bottom_code)
+    return predict_with(way, run_folder, site, data_name, timeout_s)
+
+
+def network_way(
+    saved: Mapping[str, SavedNetwork],
+    site: Site,
+    receivers: Sequence[str] = (),
+    *,
+    bottoms: Mapping[str, str] | None = None,
+    bottom_code: Mapping[str, str] | None = None,
+) -> PredictionWay[NetworkPart]:
+    """How the parts `saved`, of all parties or of the one that plays here, predict; otherwise as
+    `predict_network_jointly`."""
     settings = NetworkPredictionSettings.of(next(iter(saved.values())).part, receivers)
     found = {party: find_bottom(site, bottoms or {}, party) for party in saved}
     for party, bottom in found.items():
         check_same_code(party, bottom, (bottom_code or {}).get(party, ""))
-    return predict_with(_NetworkWay(saved, settings, found), run_folder, site, data_name, timeout_s)
+    return _NetworkWay(saved, settings, found)
 
 
 class _NetworkWay(PredictionWay[NetworkPart]):

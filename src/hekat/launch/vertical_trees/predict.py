@@ -39,9 +39,13 @@ def predict_trees_jointly(
     `receivers` learn the scores, the guest always: it alone where none is named. Raises StateError where parts are
     missing, and as `predict_with`.
     """
-    saved = TREE_PARTS.load_all(run_folder)
-    settings = TreePredictionSettings.of(next(iter(saved.values())).part, receivers)
-    return predict_with(_TreesWay(saved, settings), run_folder, site, data_name, timeout_s)
+    return predict_with(trees_way(TREE_PARTS.load_all(run_folder), receivers), run_folder, site, data_name, timeout_s)
+
+
+def trees_way(saved: Mapping[str, SavedTrees], receivers: Sequence[str] = ()) -> PredictionWay[TreesPart]:
+    """How the parts `saved`, of all parties or of the one that plays here, predict; otherwise as
+    `predict_trees_jointly`."""
+    return _TreesWay(saved, TreePredictionSettings.of(next(iter(saved.values())).part, receivers))
 
 
 class _TreesWay(PredictionWay[TreesPart]):

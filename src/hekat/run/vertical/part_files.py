@@ -174,6 +174,26 @@ class PartForm(Generic[P]):
         self._check_alike(folder, list(found.values()))
         return {party: found[party] for party in parties}
 
+    def load_own(self, run_folder: Path, party: str) -> SavedPart[P]:
+        """The part of `party`, which alone need lie in its run's folder. Raises StateError where none of its does."""
+        path = run_folder / PARTS_FOLDER / f"{party}.npz"
+        if not path.is_file():
+            raise StateError(
+                f"{run_folder} does not hold the part of {party}",
+                expected=f"{PARTS_FOLDER}/{party}.npz, of a run that finished",
+                got="no such file",
+                cure="name the folder of this role's own run; if it stopped early, go on with --resume",
+            )
+        saved = self.load(path)
+        if saved.part.party != party:
+            raise StateError(
+                f"model part {path} is another party's",
+                expected=f"the part of {party}",
+                got=f"the part of {saved.part.party}",
+                cure="put the run's folder back as it was left",
+            )
+        return saved
+
     def _check_alike(self, folder: Path, saved: Sequence[SavedPart[P]]) -> None:
         """Raise StateError where parts say different things of what all parties agreed on."""
         first = saved[0]
