@@ -23,6 +23,11 @@ class DataSource:
     allowed_columns: tuple[str, ...] | None = None
     denied_columns: tuple[str, ...] = ()
 
+    @property
+    def label_name(self) -> str | None:
+        """What the site calls the labels: the column they are, or the name that it gives an array of them."""
+        return self.options.get("label_name") or self.options.get("label")
+
 
 def read_source(section: Section) -> DataSource:
     """The source that a section of the site file describes. Raises JobError."""
@@ -94,11 +99,13 @@ def _libsvm(section: Section) -> dict[str, Any]:
         "path": section.take("path", str),
         "columns": section.take("columns", int),
         "zero_based": section.take("zero_based", bool, False),
+        **_labels_of_arrays(section),
     }
 
 
 def _npz(section: Section) -> dict[str, Any]:
-    return {"path": section.take("path", str), "labels": section.take_optional("labels", str)}
+    labels = section.take_optional("labels", str)
+    return {"path": section.take("path", str), "labels": labels, **_labels_of_arrays(section)}
 
 
 def _npy(section: Section) -> dict[str, Any]:
@@ -108,6 +115,7 @@ def _npy(section: Section) -> dict[str, Any]:
         "features": section.take("features", str) if ids is None else section.take_optional("features", str),
         "labels": section.take_optional("labels", str),
         "ids": ids,
+        **_labels_of_arrays(section),
     }
 
 
@@ -116,7 +124,13 @@ def _python(section: Section) -> dict[str, Any]:
         "function": section.take("function", str),
         "arguments": section.take("arguments", dict, {}),
         **_named_columns(section),
+        **_labels_of_arrays(section),
     }
+
+
+def _labels_of_arrays(section: Section) -> dict[str, Any]:
+    """What labels are called that are no column with a name."""
+    return {"label_name": section.take_optional("label_name", str)}
 
 
 # Their columns' names can be read without a row; what other kinds hold is the site's own array or function.

@@ -184,8 +184,37 @@ def test_labels_of_a_run_answer_to_the_name_that_the_site_gives_them(clinics) ->
     }
     assert names == {"patients": "label", "people": "label"}
     for data in ("made", "arrays"):
-        with pytest.raises(JobError, match="does not name the column of its labels"):
+        with pytest.raises(JobError, match=rf'add label_name = "NAME" under \[party.clinic.data.{data}\]'):
             check_keeps_flips(site, replace(job, data=data))
+    path.write_text(f"{whole}{second}{unnamed}label_name = 'label'\n{arrays}label_name = 'label'\n")
+    site = load_site(path)
+    for data in ("made", "arrays"):
+        assert label_flips_of(site, replace(job, data=data), "clinic")["label_name"] == "label"
+
+
+def test_a_guest_with_arrays_names_its_labels_and_answers_for_them_once(clinics, tmp_path) -> None:
+    """Its table of the same labels, whose ids have a name, gets no flips of its own: two would tell twice as much."""
+    clinics.write_job("[protection]\nkind = 'none'\n[label_privacy]\nepsilon = 2\n")
+    path = clinics.write_site(party={"clinic": "state = 'kept'"})
+    of_table = clinics.load_inputs()
+    header, *rows = (line.split(",") for line in (clinics.folder / "clinic.csv").read_text().split())
+    radius, label, patient = (header.index(name) for name in ("radius", "label", "patient"))
+    np.save(clinics.folder / "x.npy", np.array([[float(row[radius])] for row in rows]))
+    np.save(clinics.folder / "y.npy", np.array([row[label] for row in rows]))
+    np.save(clinics.folder / "ids.npy", np.array([row[patient] for row in rows]))
+    table, job = path.read_text(), clinics.job.read_text()
+    begin, end = table.index("source = 'csv'"), table.index("[party.laboratory")
+    arrays = "source = 'npy'\nfeatures = 'x.npy'\nlabels = 'y.npy'\nids = 'ids.npy'\n"
+    clinics.job.write_text(job[: job.index("[columns.texture]")])
+    path.write_text(table[:begin] + arrays + table[end:])
+    with pytest.raises(JobError, match="does not name its labels"):
+        clinics.load_inputs()
+    path.write_text(table[:begin] + arrays + "label_name = 'label'\n" + table[end:])
+    first, again = (run_network_job(clinics.load_inputs(), tmp_path / "runs") for _ in range(2))
+    told = [any("new flips" in note for note in run.summary["notes"]) for run in (first, again)]
+    assert told == [True, False]
+    with pytest.raises(PartyStoppedError, match="other id columns"):
+        run_network_job(of_table, tmp_path / "runs")
 
 
 def test_more_columns_than_the_layer_takes_are_refused_before_it_begins(clinics) -> None:

@@ -14,6 +14,7 @@ from hekat.toml_text import toml_key
 _LABEL, _IGNORE = "the column to be predicted", 'columns that are left out: names, numbers of records, "tmp_*"'
 COMMENTS: Mapping[str, str] = {
     "label": _LABEL,
+    "label_name": "what labels are called that are an array; label privacy needs it",
     "ignore": _IGNORE,
     "allow_columns": "the only columns that jobs may use; unless said, all",
     "deny_columns": "columns that jobs may never use",
@@ -59,6 +60,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "npy": {},
     "python": {"arguments": {}, "ignore": [], "dates": []},
 }
+_LABEL_NAME: Mapping[str, Any] = {"label_name": "outcome"}
 _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "csv": _NAMED_EXAMPLES,
     "parquet": _NAMED_EXAMPLES,
@@ -68,9 +70,16 @@ _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         **_NAMED_EXAMPLES,
     },
     "excel": {"sheet": "visits", **_NAMED_EXAMPLES},
-    "python": {"label": "outcome", "id": "record", "columns": ["age", "lab_*"], "date_format": "%d.%m.%Y"},
-    "npz": {"labels": "labels.npy"},
-    "npy": {"ids": "ids.npy"},
+    "python": {
+        "label": "outcome",
+        "id": "record",
+        "columns": ["age", "lab_*"],
+        "date_format": "%d.%m.%Y",
+        **_LABEL_NAME,
+    },
+    "npz": {"labels": "labels.npy", **_LABEL_NAME},
+    "npy": {"ids": "ids.npy", **_LABEL_NAME},
+    "libsvm": _LABEL_NAME,
 }
 
 

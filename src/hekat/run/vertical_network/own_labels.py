@@ -24,13 +24,14 @@ def check_keeps_flips(site: Site, job: NetworkJob) -> None:
             got="no such line",
             cure=f'add state = "state/{guest}" to the site file',
         )
-    if job.settings.label_privacy is not None and "label" not in find_source(site, guest, job.data).options:
+    if job.settings.label_privacy is not None and find_source(site, guest, job.data).label_name is None:
         raise JobError(
-            f"the site of {guest} does not name the column of its labels",
-            expected="a line label in its data source: labels of one name are replaced alike, whatever a job calls the "
-            "data and wherever it lies",
+            f"the site of {guest} does not name its labels",
+            expected="a line label (a column) or label_name (an array) in its data source: labels of one name are "
+            "replaced alike, whatever a job calls the data and wherever it lies",
             got="no such line",
-            cure="add the line, or name another kind of source that has it, such as csv or parquet",
+            cure=f'add label_name = "NAME" under [{toml_key("party", guest, "data", job.data)}], the same wherever '
+            "these labels lie",
         )
 
 
@@ -46,5 +47,5 @@ def label_flips_of(site: Site, job: NetworkJob, role: str) -> dict[str, Any]:
     # Two columns of labels answer apart only under two names, which the site gives: a job could have any two.
     return {
         "label_flips": LabelFlips.open_or_create(state / LABEL_FLIPS_FILE, role),
-        "label_name": str(find_source(site, role, job.data).options["label"]),
+        "label_name": str(find_source(site, role, job.data).label_name),
     }
