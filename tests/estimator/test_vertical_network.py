@@ -61,6 +61,18 @@ def test_three_classes_and_numbers() -> None:
     assert 20 < np.mean(numbers.fit(X, y).predict(X)) < 400
 
 
+@pytest.mark.parametrize("protection", ["none", pytest.param("lattice", marks=pytest.mark.long)])
+def test_fates_form_is_there_to_compare(protection: str) -> None:
+    X, y = rows()
+    leaks = {"label_leak_accepted": "the host may learn labels", "slope_leak_accepted": SLOPES}
+    model = VerticalNetworkClassifier(
+        columns=SPLIT, protection=protection, form="guest_layer", host_bottom="trained", **leaks, **SMALL
+    ).fit(X, y)
+    assert model.predict_proba(X).shape == (200, 2)
+    assert model.losses_[-1] < model.losses_[0]
+    assert any("TO COMPARE" in note.what for note in model.ledgers_["clinic"].notes)
+
+
 def test_a_warm_start_goes_on_from_the_network_that_is_there() -> None:
     X, y = rows()
     model = VerticalNetworkClassifier(columns=SPLIT, protection="none", warm_start=True, **SMALL).fit(X, y)
@@ -131,6 +143,8 @@ def test_a_guest_at_its_own_site_replaces_labels_by_a_file() -> None:
         ({"units": 0}, JobError, "units"),
         ({"epochs": 0}, JobError, "epochs"),
         ({"protection": "paillier"}, JobError, "protection"),
+        ({"form": "arbiter"}, JobError, r"\bform refused; expected 'shared' or 'guest_layer'"),
+        ({"form": "guest_layer"}, JobError, "host_bottom = 'trained'"),
         ({"bottoms": {"shop": None}}, InputError, "bottoms names no party"),
         ({"receivers": ["laboratory"]}, JobError, "receivers"),
         ({"intersection": "guess"}, InputError, "intersection"),

@@ -14,6 +14,7 @@ from hekat.report.views import render_page
 from hekat.summary.convergence import MOST_WEIGHT, describe_convergence
 
 RATE = {"learning_rate": 0.5, "standardise": True}
+NETWORK_RATES = {"learning_rate": 0.01, "shared_rate": 0.2, "standardise": False}
 SAMPLES = {
     "horizontal": Path(__file__).with_name("sample_summary.json"),
     "vertical": Path(__file__).parent / "vertical_linear" / "sample_shared_summary.json",
@@ -67,6 +68,22 @@ def test_a_training_that_converged_says_so() -> None:
     assert sentence is not None
     assert sentence.startswith("Converged after 21 rounds: the last 5 lowered")
     assert course_sentence(course_of({}, [0.5], stopped_early=False), "round", RATE) is None
+
+
+@pytest.mark.parametrize(
+    ("losses", "cure"),
+    [
+        ([0.5, 0.45, 0.4], "it further, and another shared_rate than 0.2 may: a lower one where the loss swings."),
+        ([0.5, 0.3, 0.4], "set a shared_rate well below 0.2, or a lower learning_rate, or standardise the columns."),
+        (
+            [0.5, 0.4, 1e6],
+            "set a shared_rate well below 0.2, or a lower learning_rate, or standardise the columns, and",
+        ),
+    ],
+)
+def test_of_a_network_split_by_columns_the_cure_names_the_rate_of_its_shared_layer(losses, cure: str) -> None:
+    course = course_of({}, losses, stopped_early=False)
+    assert cure in str(course_warning(course, "epoch", NETWORK_RATES))
 
 
 @pytest.mark.parametrize("kind", SAMPLES)

@@ -13,6 +13,7 @@ Course = Mapping[str, Any]
 
 _NOTHING_KNOWN: Course = {"course": "too short"}
 _USUAL_RATE = 0.1
+_SHARED_RATE = "shared_rate"
 DIVERGED = "TRAINING DIVERGED, and the model is of no use."
 """What a verdict on such a run begins with."""
 
@@ -47,7 +48,7 @@ def course_warning(course: Course, step: str, settings: Mapping[str, Any]) -> st
             over = _last_steps(course, step)
             return (
                 f"NOT CONVERGED: the training loss was still falling, by {format_number(100 * course['fall'])}% over "
-                f"{over}. More {step}s would lower it further."
+                f"{over}. More {step}s would lower it further{_other_rate(settings)}."
             )
         case "clipped":
             return (
@@ -111,11 +112,19 @@ def _lowest(course: Course) -> str:
     return format_metric("loss", start if course["last"] > start else best)
 
 
+def _other_rate(settings: Mapping[str, Any]) -> str:
+    """What may do so beside more steps: of a network split by columns the rate of its shared layer."""
+    rate = settings.get(_SHARED_RATE)
+    return "" if rate is None else f", and another shared_rate than {rate:g} may: a lower one where the loss swings"
+
+
 def _smaller_steps(settings: Mapping[str, Any]) -> str:
-    rate = settings.get("learning_rate")
+    rate, shared_rate = settings.get("learning_rate"), settings.get(_SHARED_RATE)
     is_searched = settings.get("algorithm") == "lbfgs"
     if rate is None or is_searched:
         return "look for cells and labels that lie far from all others"
     standardise = "" if settings.get("standardise", True) else ", or standardise the columns"
+    if shared_rate is not None:
+        return f"set a shared_rate well below {shared_rate:g}, or a lower learning_rate{standardise}"
     usual = f" ({_USUAL_RATE:g} suits standardised columns)" if rate > _USUAL_RATE else ""
     return f"set a learning_rate well below {rate:g}{usual}{standardise}"

@@ -31,7 +31,7 @@ def test_a_job_that_says_little_opens_nothing_to_a_host(load) -> None:
     settings = job.settings
     assert (settings.form, settings.protection, settings.host_bottom) == ("shared", "lattice", "frozen")
     assert (settings.label_privacy, settings.labels_accepted) == (None, None)
-    assert (settings.network, settings.training) == (NetworkShape(), NetworkTraining())
+    assert (settings.network, settings.training) == (NetworkShape(), NetworkTraining(shared_rate=0.2))
     assert job.prediction.receivers == ("bank",)
     assert job.intersection_kind == "ecdh"
     assert job.bottoms == {}

@@ -34,7 +34,7 @@ def _generator(party: Any):
         *[("epochs", value) for value in (0, 1.0, None)],
         *[("batch_rows", value) for value in (0, 2**15, "5")],
         *[("shared_optimiser", value) for value in ("adam", None)],
-        *[("shared_rate", value) for value in (0, -1.0, 9.0, float("nan"), "0.1")],
+        *[("shared_rate", value) for value in (-1.0, 9.0, 1e-9, float("nan"), "0.1")],
         *[("momentum", value) for value in (-0.1, 1.0, None)],
         *[("l2", value) for value in (-1.0, 2.0)],
         *[("seed", value) for value in (-1, None)],

@@ -49,6 +49,24 @@ def test_settings_are_refused_with_a_cure(changes: dict[str, Any], match: str) -
     assert caught.value.cure
 
 
+@pytest.mark.parametrize(
+    ("task", "widths", "rate"),
+    [
+        ("binary", [32], 0.2),
+        ("binary", [64, 64], 0.05),
+        ("multiclass", [8], 0.2),
+        ("regression", [32], 0.05),
+        ("regression", [8], 0.2),
+        ("regression", [64, 64], 0.0125),
+    ],
+)
+def test_the_rate_by_rule_follows_from_task_and_features(task: str, widths: list[int], rate: float) -> None:
+    names = dict(zip(HOSTS, widths, strict=False))
+    settings = make_settings(len(widths), task, network={"host_widths": names}, training={"shared_rate": 0})
+    assert settings.training.shared_rate == rate
+    assert make_settings(len(widths), task, network={"host_widths": names}).training.shared_rate == 0.1
+
+
 def test_a_regression_has_no_label_privacy() -> None:
     with pytest.raises(JobError, match="none for a regression"):
         make_settings(1, "regression", label_privacy=1.0)

@@ -221,7 +221,6 @@ class VerticalNetworkRegressor(RegressorMixin, JointRegression, VerticalNetwork)
         ...     units=16,
         ...     batch_rows=100,
         ...     epochs=20,
-        ...     shared_rate=0.05,
         ... )
         >>> bool(model.fit(X, y).score(X, y) > 0.5)
         True

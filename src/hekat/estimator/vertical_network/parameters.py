@@ -15,7 +15,13 @@ from hekat.model.split import BottomMaker
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
-from hekat.protocol.vertical_network.settings import HostBottom, Protection, VerticalNetworkSettings, check_receivers
+from hekat.protocol.vertical_network.settings import (
+    SHARED,
+    HostBottom,
+    Protection,
+    VerticalNetworkSettings,
+    check_receivers,
+)
 
 
 class NetworkParameters(JointTraining):
@@ -29,6 +35,8 @@ class NetworkParameters(JointTraining):
         column_leak_accepted: The words by which each host lets the guest learn what it makes of its columns: "the guest
             may learn my columns but for a rotation". No split network trains without them.
         protection: `"lattice"`; `"none"`: everything in the clear.
+        form: `"shared"`: weights of a host's side lie in shares; `"guest_layer"`: FATE's form, to compare, with
+            `host_bottom="trained"` and what that needs.
         host_bottom: What a host puts before the interactive layer: `"frozen"`, a fixed map of its columns; `"source"`,
             the columns; `"trained"`, a network whose gradients open to it, which tell it labels.
         label_privacy: The epsilon by which labels are replaced once, by chance, 0.1 to 8; None: labels as they are.
@@ -52,7 +60,7 @@ class NetworkParameters(JointTraining):
         batch_rows: The rows of a batch.
         learning_rate: Of Adam: the guest's layers, and bottoms of hosts that train.
         shared_optimiser: How the layer in shares moves: `"momentum"` or `"sgd"`.
-        shared_rate: Its learning rate.
+        shared_rate: Its learning rate; 0: by rule, from the kind of target and the features of hosts.
         momentum: Its momentum.
         l2: The penalty on squares of the interactive layer's weights.
         standardise: Whether each party standardises its columns, and the guest a regression's target.
@@ -79,6 +87,7 @@ class NetworkParameters(JointTraining):
         id: IdName = None,
         column_leak_accepted: str | None = None,
         protection: Protection = "lattice",
+        form: str = SHARED,
         host_bottom: HostBottom = "frozen",
         label_privacy: float | None = None,
         label_flips: str | Path | None = None,
@@ -96,7 +105,7 @@ class NetworkParameters(JointTraining):
         batch_rows: int = 1024,
         learning_rate: float = 0.01,
         shared_optimiser: str = "momentum",
-        shared_rate: float = 0.2,
+        shared_rate: float = 0.0,
         momentum: float = 0.9,
         l2: float = 0.0,
         standardise: bool = True,
@@ -118,6 +127,7 @@ class NetworkParameters(JointTraining):
         self.id = id
         self.column_leak_accepted = column_leak_accepted
         self.protection = protection
+        self.form = form
         self.host_bottom = host_bottom
         self.label_privacy = label_privacy
         self.label_flips = label_flips
@@ -160,6 +170,7 @@ class NetworkParameters(JointTraining):
             hosts=parties[1:],
             task="regression" if classes is None else "binary" if len(classes) == 2 else "multiclass",
             classes=classes,
+            form=self.form,
             protection=self.protection,
             host_bottom=self.host_bottom,
             network=self._shape(),

@@ -21,7 +21,7 @@ _TRAINING = {
     "batch_rows": "rows in a batch, drawn once and kept",
     "learning_rate": "of Adam: the guest's layers, and bottoms of hosts that train",
     "shared_optimiser": 'how the layer in shares moves: "momentum", "sgd"',
-    "shared_rate": "its learning rate",
+    "shared_rate": "its learning rate; 0: by rule, from the task and the features of hosts",
     "momentum": "its momentum",
     "l2": "penalty of the interactive layer",
     "standardise": "mean 0 and spread 1 in each column, each party its own",

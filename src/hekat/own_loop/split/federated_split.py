@@ -80,7 +80,7 @@ def federate_split(
     epochs: int = 10,
     batch_rows: int = 1024,
     shared_optimiser: str = "momentum",
-    shared_rate: float = 0.2,
+    shared_rate: float = 0.0,
     momentum: float = 0.9,
     l2: float = 0.0,
     seed: int = 1,
@@ -112,7 +112,8 @@ def federate_split(
         epochs: the most epochs; the guest may stop before.
         batch_rows: the most rows of a batch.
         shared_optimiser: "momentum" or "sgd", for the weights in shares.
-        shared_rate: their rate.
+        shared_rate: their rate; 0: by rule, 1.6 over the features of all hosts and at most 0.2, for half the mean
+            squared error of targets of spread 1. The log loss takes four times as much.
         momentum: theirs, for "momentum".
         l2: their penalty.
         seed: draws the batches; public.

@@ -20,6 +20,8 @@ MOST_LAYER: Final = 4096
 MOST_BATCH_ROWS: Final = 1 << 14
 RATE_BITS: Final = 24
 MOMENTUM_BITS: Final = 8
+BY_RULE: Final = 0.0
+MOST_RULED_RATE: Final = 0.2
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class NetworkTraining:
 
     `learning_rate` is Adam's, for the guest's networks and for bottoms of hosts that train. The shared layer moves by
     `shared_optimiser` ("sgd" or "momentum") at `shared_rate`, which is taken in units of 2^-24 over the rows of a
-    batch; `momentum` is taken to a multiple of 2^-8. `l2` is the penalty of the shared layer and of the guest's part
-    of the interactive layer.
+    batch; 0 means by rule, and settings of a training then hold what `rule_rate` says. `momentum` is taken to a
+    multiple of 2^-8. `l2` is the penalty of the shared layer and of the guest's part of the interactive layer.
 
     `validation_fraction` of the common rows train nothing; the guest hears their outputs after every epoch, and with
     `patience` training ends once as many epochs bring no better loss of them (of training rows where none are held
@@ -81,7 +83,7 @@ class NetworkTraining:
     batch_rows: int = 1024
     learning_rate: float = 0.01
     shared_optimiser: str = "momentum"
-    shared_rate: float = 0.2
+    shared_rate: float = BY_RULE
     momentum: float = 0.9
     l2: float = 0.0
     standardise: bool = True
@@ -106,7 +108,8 @@ class NetworkTraining:
         if not isinstance(self.standardise, bool):
             refuse_setting("training.standardise", "true or false", repr(self.standardise))
         _check_real("training.learning_rate", self.learning_rate, 1e-9, 10.0)
-        _check_real("training.shared_rate", self.shared_rate, 2.0**-RATE_BITS, 8.0)
+        if self.shared_rate != BY_RULE:
+            _check_real("training.shared_rate", self.shared_rate, 2.0**-RATE_BITS, 8.0)
         _check_real("training.momentum", self.momentum, 0.0, 0.99)
         _check_real("training.l2", self.l2, 0.0, 1.0)
         _check_real("training.limit_spreads", self.limit_spreads, 0.0, 1000.0)
@@ -141,6 +144,15 @@ class NetworkTraining:
     def taken_rate(self, row_count: int) -> float:
         """The rate of the shared layer in a batch of `row_count` rows, as its units have it."""
         return self.rate_units(row_count) * row_count / 2**RATE_BITS
+
+
+def rule_rate(feature_count: int, *, is_regression: bool) -> float:
+    """The rate of the shared layer for so many features of all hosts together, where the job names none.
+
+    A step overshoots where the loss curves most. That grows with the number of features, and the squared error curves
+    four times as much as the log loss of two classes. Figures: docs/explanation/split_networks.md.
+    """
+    return min(MOST_RULED_RATE, (1.6 if is_regression else 6.4) / feature_count)
 
 
 def _check_whole(name: str, value: object, least: int, most: int) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
 from hekat.errors import InputError, JobError
 from hekat.protocol.vertical.job_settings import check_choice, check_parties, check_task_classes, refuse_setting
 from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
-from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+from hekat.protocol.vertical_network.network_settings import BY_RULE, NetworkShape, NetworkTraining, rule_rate
 
 Task = Literal["binary", "multiclass", "regression"]
 Protection = Literal["lattice", "none"]
@@ -90,6 +90,10 @@ class VerticalNetworkSettings:
         _check_label_privacy(self)
         _check_form(self)
         _check_waivers(self)
+        if self.training.shared_rate == BY_RULE:
+            features = sum(self.network.width_of(host) for host in self.hosts)
+            rate = rule_rate(features, is_regression=self.classes is None)
+            object.__setattr__(self, "training", replace(self.training, shared_rate=rate))
         self.training.rate_units(self.training.batch_rows)
 
     @property

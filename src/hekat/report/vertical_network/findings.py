@@ -117,7 +117,10 @@ def training_sentences(summary: Mapping[str, Any]) -> list[str]:
         count = f"{format_count(len(epochs))} {pluralise(len(epochs), 'epoch')}"
         found.append(f"In {count} the training loss went from {losses[0]:.6g} to {losses[-1]:.6g}.")
     if summary["stopped_early"]:
-        found.append("The stop rule ended training before the last epoch that the job allows.")
+        found.append(
+            "The stop rule ended training before the last epoch that the job allows; where the loss swung before that, "
+            "a lower shared_rate goes further."
+        )
     if summary["shared_rate"] is not None:
         found.append(f"The shared layer moved at a rate of {format_number(summary['shared_rate'])}.")
     return [*found, *epoch_seconds(summary)]
