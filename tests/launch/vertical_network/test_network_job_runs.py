@@ -169,6 +169,20 @@ def test_label_privacy_needs_a_place_to_keep_what_is_replaced(clinics, tmp_path)
     assert isinstance(stopped.value.__cause__, PolicyError)
 
 
+@pytest.mark.parametrize("state", ["runs/20260101T000000Z-0123ab/state", "runs/state"])
+def test_flips_that_would_go_with_a_run_are_refused_before_anything_is_written(clinics, state) -> None:
+    """In a folder of runs they would be thrown away with it, and fresh ones in the next run add up with these."""
+    clinics.write_job("[protection]\nkind = 'none'\n[label_privacy]\nepsilon = 2\n")
+    clinics.write_site(party={"clinic": f"state = '{state}'"})
+    with pytest.raises(JobError, match="the state folder of clinic lies among runs") as refused:
+        run_network_job(clinics.load_inputs(), clinics.folder / "runs")
+    assert 'such as to "state/clinic"' in str(refused.value)
+    files = JobFiles(clinics.job, clinics.folder / "site.toml", None, {})
+    with pytest.raises(JobError, match="the state folder of clinic lies among runs"):
+        run_network_in_processes(clinics.load_inputs(), files, clinics.folder / "runs")
+    assert not (clinics.folder / "runs").exists()
+
+
 def test_labels_of_a_run_answer_to_the_name_that_the_site_gives_them(clinics) -> None:
     """A job could call the same rows by two names, or its site hold the same labels in two files."""
     clinics.write_job("[protection]\nkind = 'none'\n[label_privacy]\nepsilon = 2\n")

@@ -18,7 +18,7 @@ from hekat.run.progress import Progress
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical_network.epochs import steps_of_network
 from hekat.run.vertical_network.load_inputs import NetworkInputs
-from hekat.run.vertical_network.own_labels import label_flips_of
+from hekat.run.vertical_network.own_labels import check_keeps_flips, label_flips_of
 from hekat.run.vertical_network.role import NetworkContext, NetworkRole, OwnNetwork
 from hekat.run.vertical_network.warm_start import NetworkStart, load_network_start
 from hekat.summary.run_facts import Played
@@ -40,7 +40,7 @@ def run_network_job(
 
     `resume_from` is the folder of an earlier run of the same job, `start_from` of an earlier, finished one, of this job
     or another: training goes on with its network (load_network_start), for as many epochs as the job says. Raises as
-    `run_here`.
+    `run_here`, and JobError where the guest keeps its flips of labels among runs.
     """
 
     def make_role(given: RoleOfRun[NetworkStart]) -> NetworkRole:
@@ -61,6 +61,7 @@ def run_network_job(
             )
         )
 
+    check_keeps_flips(inputs.site, inputs.job, root)
     return run_here(
         inputs,
         PROTOCOL,
@@ -82,6 +83,7 @@ def run_network_in_processes(
 
     `files` are those that `inputs` were loaded from. Raises as `run_network_job`.
     """
+    check_keeps_flips(inputs.site, inputs.job, root)
     steps, summarise = steps_of_network(inputs), partial(_summarise, inputs.job, "at once")
     return run_apart(inputs, PROTOCOL, steps, NetworkResult, files, root, progress, summarise)
 

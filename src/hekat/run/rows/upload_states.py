@@ -175,7 +175,8 @@ def check_outlasts_runs(role: str, folder: Path, runs: Path | None) -> None:
             if is_run or (runs is not None and above == runs.resolve()):
                 raise JobError(
                     f"the state folder of {role} lies among runs",
-                    expected="a folder that outlasts every run: another run would know nothing of what this one opened",
+                    expected="a folder that outlasts every run: another run would know nothing of what this one opened "
+                    "or kept",
                     got=f"{folder}, in {above}",
                     cure=f'change {toml_key("party", role, "state")} in the site file, such as to "state/{role}", and '
                     "move what is there already",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hekat.errors import JobError
@@ -9,14 +10,18 @@ from hekat.job.site_file import Site, find_source
 from hekat.job.vertical_network.job_file import NetworkJob
 from hekat.protocol.vertical_network.label_privacy import LabelFlips
 from hekat.protocol.vertical_network.label_privacy.label_flips import LABEL_FLIPS_FILE
+from hekat.run.rows.upload_states import check_outlasts_runs
 from hekat.toml_text import toml_key
 
 
-def check_keeps_flips(site: Site, job: NetworkJob) -> None:
-    """Raise JobError for label privacy at a guest whose site has no place to keep flips of labels, or does not name
-    what they answer: with new ones in each run, or under each name that a job gives, runs would add up."""
+def check_keeps_flips(site: Site, job: NetworkJob, runs: Path | None = None) -> None:
+    """Raise JobError for label privacy at a guest whose site has no place to keep flips of labels that outlasts runs,
+    which are made in the folder `runs`, or does not name what they answer: with new ones in each run, or under each
+    name that a job gives, runs would add up."""
     guest = job.settings.guest
     held = site.parties.get(guest)
+    if job.settings.label_privacy is not None and held is not None and held.state is not None:
+        check_outlasts_runs(guest, held.state, runs)
     if job.settings.label_privacy is not None and (held is None or held.state is None):
         raise JobError(
             f"the site of {guest} has no place to keep which labels are replaced",

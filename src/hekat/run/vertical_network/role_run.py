@@ -13,7 +13,7 @@ from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical.resume import StoppedPart
 from hekat.run.vertical_network.epochs import NetworkCheckpoint, steps_of_network
 from hekat.run.vertical_network.load_inputs import NetworkInputs
-from hekat.run.vertical_network.own_labels import label_flips_of
+from hekat.run.vertical_network.own_labels import check_keeps_flips, label_flips_of
 from hekat.run.vertical_network.role import NetworkContext, NetworkRole
 from hekat.summary.party_views import PartyView
 from hekat.summary.vertical_network.finished_run import FinishedNetworkRun
@@ -24,9 +24,12 @@ from hekat.summary.vertical_network.summary_shape import NetworkSummary
 def run_network_role(inputs: NetworkInputs, place: Place, stopped: StoppedPart | None = None) -> Mapping[str, Any]:
     """Play the role that `inputs` were loaded for to its end; returns the summary of what it knows.
 
-    `stopped` is the role's run to resume. Raises as `play_whole_role`.
+    `stopped` is the role's run to resume. Raises as `play_whole_role`, and JobError where a guest keeps its flips of
+    labels among runs.
     """
     job, role = inputs.job, place.role
+    if role == job.settings.guest:
+        check_keeps_flips(inputs.site, job, place.root)
 
     def make_role(folder: RoleFolder, observer: FolderObserver, resumed: NetworkCheckpoint | None) -> NetworkRole:
         return NetworkRole(
