@@ -250,6 +250,18 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
             ["intersection", "parties", "learned", "settings"],
             marks=pytest.mark.long,
         ),
+        pytest.param(
+            "vertical_credit/job_network.toml",
+            [f"parts/{party}.npz" for party in ("bank", "insurer", "telephone")],
+            ["intersection", "parties", "learned", "settings"],
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "encrypted_model/job.toml",
+            ["model.npz", "kept/northside.npz", "kept/arbiter.npz", "kept/aggregator.npz"],
+            ["parties", "settings", "columns", "training_rows"],
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_processes_of_other_protocols_leave_one_folder(tmp_path, capsys, example, left, same) -> None:

@@ -153,6 +153,7 @@ def read_arrays(path: Path) -> list[np.ndarray]:
         ("vertical_credit/job_shared.toml", ["bank", "insurer"]),
         ("vertical_credit/job_arbiter.toml", ["bank", "insurer", "telephone", "arbiter"]),
         ("vertical_credit/job_trees.toml", ["bank", "insurer", "telephone"]),
+        ("vertical_credit/job_network.toml", ["bank", "insurer", "telephone"]),
     ],
 )
 def test_the_server_is_only_the_way_between_sites(tmp_path: Path, job: str, sites: list[str]) -> None:
