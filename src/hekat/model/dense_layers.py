@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from hekat.model.parameters import Features, FloatArray, Parameters, Shapes
+from hekat.model.small_products import multiply_columns, multiply_rows
 
 Activation = Literal["relu", "tanh"]
 
@@ -69,7 +70,7 @@ class DenseLayers:
         """The input of each layer, then the outputs."""
         values = [X]
         for number, layer in enumerate(self.layers):
-            output = values[-1] @ params[layer.weight] + params[layer.bias]
+            output = multiply_rows(values[-1], params[layer.weight]) + params[layer.bias]
             is_last = number == len(self.layers) - 1
             values.append(output if is_last and not self.activates_last else activate(output, self.activation))
         return values
@@ -87,11 +88,12 @@ class DenseLayers:
         for number in range(len(self.layers) - 1, -1, -1):
             layer = self.layers[number]
             gradient[layer.bias] = slope.sum(axis=0)
-            gradient[layer.weight] = values[number].T @ slope
+            gradient[layer.weight] = multiply_columns(values[number], slope)
             if number:
-                slope = (slope @ params[layer.weight].T) * activation_slope(values[number], self.activation)
+                to_values = multiply_rows(slope, params[layer.weight].T)
+                slope = to_values * activation_slope(values[number], self.activation)
             elif to_inputs:
-                slope = slope @ params[layer.weight].T
+                slope = multiply_rows(slope, params[layer.weight].T)
         return {name: gradient[name] for name in self.shapes}, slope if to_inputs else None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.model.check_rows import check_features
 from hekat.model.parameters import FloatArray, Parameters, check_same_shapes, shapes_of
+from hekat.model.small_products import multiply_rows
 from hekat.model.split.bottom import BottomTask, refuse_training
 
 WEIGHT, BIAS = "weight", "bias"
@@ -30,7 +31,7 @@ class AffineMap:
 
     def evaluate(self, X: FloatArray) -> FloatArray:
         check_features(X, self._tensors[WEIGHT].shape[0])
-        values = X @ self._tensors[WEIGHT] + self._tensors[BIAS]
+        values = multiply_rows(X, self._tensors[WEIGHT]) + self._tensors[BIAS]
         return np.maximum(values, 0.0) if self._rectified else values
 
     forward = evaluate

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hekat.model.small_products import multiply_columns, multiply_rows
 from hekat.model.split import Bottom, DenseTop, TargetLoss, Top, TopMaker, TopTask, TrainedTensors, make_loss
 from hekat.protocol.vertical_network.fixed_point import FloatArray, check_all_finite
 from hekat.protocol.vertical_network.model_part import INTERACTIVE, TOP, named, taken
@@ -66,9 +67,10 @@ class OwnNetwork:
     def backward(self) -> None:
         """Move the guest's half of the interactive layer and its bottom."""
         weight = self._interactive.tensors[WEIGHT]
-        gradient = {WEIGHT: self._features.T @ self._slopes + self._l2 * weight, BIAS: self._slopes.sum(axis=0)}
+        moved = multiply_columns(self._features, self._slopes) + self._l2 * weight
+        gradient = {WEIGHT: moved, BIAS: self._slopes.sum(axis=0)}
         if self._bottom is not None:
-            self._bottom.step(self._bottom.backward(self._slopes @ weight.T))
+            self._bottom.step(self._bottom.backward(multiply_rows(self._slopes, weight.T)))
         self._interactive.step(gradient)
 
     def evaluate(self, X: FloatArray, hosts: FloatArray) -> FloatArray:
@@ -91,7 +93,7 @@ class OwnNetwork:
     def _join(self, features: FloatArray) -> FloatArray:
         check_all_finite("features of the guest", features, "correct its bottom, or lower training.learning_rate")
         tensors = self._interactive.tensors
-        return features @ tensors[WEIGHT] + tensors[BIAS]
+        return multiply_rows(features, tensors[WEIGHT]) + tensors[BIAS]
 
 
 def dense_top(shape: NetworkShape, task: TopTask) -> DenseTop:
