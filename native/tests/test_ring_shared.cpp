@@ -25,17 +25,17 @@ ThreadPool& pool() {
 
 std::string text(const DotShape& shape, std::size_t degree, CpuPath path) {
     return "a product of " + std::to_string(shape.rows) + " x " + std::to_string(shape.terms) + " and " +
-           std::to_string(shape.terms) + " x " + std::to_string(shape.columns) + " elements, degree " +
-           std::to_string(degree) + ", path " + name_of(path);
+           std::to_string(shape.terms) + " x " + std::to_string(shape.columns) + " elements, stride " +
+           std::to_string(shape.stride) + ", degree " + std::to_string(degree) + ", path " + name_of(path);
 }
 
-Limbs make_matrix(const Ring& ring, std::size_t count, bool largest, Source& source) {
+Limbs make_matrix(const Ring& ring, std::size_t count, std::size_t stride, bool largest, Source& source) {
+    const std::size_t slots = ring.degree() / stride;
     Limbs rows;
-    rows.reserve(count * ring.element_words());
+    rows.reserve(count * ring.primes().size() * slots);
     for (std::size_t row = 0; row < count * ring.primes().size(); ++row) {
         const Limb p = ring.primes()[row % ring.primes().size()].value;
-        const Limbs one =
-            largest ? Limbs(ring.degree(), p - 1) : test::make_residues(source, ring.degree(), p);
+        const Limbs one = largest ? Limbs(slots, p - 1) : test::make_residues(source, slots, p);
         rows.insert(rows.end(), one.begin(), one.end());
     }
     return rows;
@@ -49,8 +49,8 @@ void test_dot(const DotShape& shape, std::size_t degree, CpuPath path, bool larg
     const Ring ring(degree, primes, {test::find_root(primes[0], degree), test::find_root(primes[1], degree)},
                     path);
     const std::size_t words = ring.element_words();
-    const Limbs a = make_matrix(ring, shape.rows * shape.terms, largest, source);
-    const Limbs b = make_matrix(ring, shape.terms * shape.columns, largest, source);
+    const Limbs a = make_matrix(ring, shape.rows * shape.terms, shape.stride, largest, source);
+    const Limbs b = make_matrix(ring, shape.terms * shape.columns, 1, largest, source);
     Limbs z(shape.rows * shape.columns * words, ~Limb{0});
     dot(ring, pool(), z.data(), a.data(), b.data(), shape);
     bool holds = true;
@@ -60,7 +60,7 @@ void test_dot(const DotShape& shape, std::size_t degree, CpuPath path, bool larg
                 const Limb p = primes[at / degree];
                 Limb sum = 0;
                 for (std::size_t i = 0; i < shape.terms; ++i) {
-                    sum += multiply_vartime(a[(r * shape.terms + i) * words + at],
+                    sum += multiply_vartime(a[((r * shape.terms + i) * words + at) / shape.stride],
                                             b[(i * shape.columns + c) * words + at], p);
                 }
                 holds = holds && z[(r * shape.columns + c) * words + at] == sum % p;
@@ -122,7 +122,8 @@ int main() {
     for (const CpuPath path : test::ring_paths()) {
         for (const DotShape& shape :
              {DotShape{1, 1, 1}, DotShape{3, 9, 2}, DotShape{2, 8, 3}, DotShape{5, 17, 5}, DotShape{1, 3, 18},
-              DotShape{19, 2, 17}, DotShape{2, 70, 2}}) {
+              DotShape{19, 2, 17}, DotShape{2, 70, 2}, DotShape{3, 9, 2, 2}, DotShape{1, 3, 18, 4},
+              DotShape{5, 17, 5, 8}}) {
             for (const std::size_t degree : {std::size_t{1024}, std::size_t{4096}}) {
                 test_dot(shape, degree, path, false, degree / 1024, source);
             }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -160,9 +161,10 @@ void add_zeros(const Ring& ring, ThreadPool& pool, const ElementOutput& second, 
     without_gil([&] { ring.add_zeros(pool, sums, small.data(), pair.data(), count); });
 }
 
-void require_matrix(const Ring& ring, const GroupInput& a, std::size_t rows, std::size_t columns) {
+void require_matrix(const Ring& ring, const GroupInput& a, std::size_t rows, std::size_t columns,
+                    std::size_t stride = 1) {
     require(a.shape(0) == rows && a.shape(1) == columns && a.shape(2) == ring.primes().size() &&
-                a.shape(3) == ring.degree(),
+                a.shape(3) * stride == ring.degree(),
             "a matrix has the wrong shape");
 }
 
@@ -192,9 +194,12 @@ void first_products(const Ring& ring, ThreadPool& pool, const GroupOutput& out, 
 
 void dot(const Ring& ring, ThreadPool& pool, const GroupOutput& out, const GroupInput& a,
          const GroupInput& b) {
-    const ring::DotShape shape{out.shape(0), a.shape(1), out.shape(1)};
+    require(a.shape(3) != 0, "a matrix is empty");
+    const std::size_t stride = ring.degree() / a.shape(3);
+    require(std::has_single_bit(stride) && stride <= 8, "a matrix has the wrong shape");
+    const ring::DotShape shape{out.shape(0), a.shape(1), out.shape(1), stride};
     require_matrix(ring, GroupInput(out), shape.rows, shape.columns);
-    require_matrix(ring, a, shape.rows, shape.terms);
+    require_matrix(ring, a, shape.rows, shape.terms, stride);
     require_matrix(ring, b, shape.terms, shape.columns);
     require(shape.rows * shape.terms * shape.columns != 0, "a matrix is empty");
     without_gil([&] { ring::dot(ring, pool, out.data(), a.data(), b.data(), shape); });

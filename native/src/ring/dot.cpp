@@ -58,9 +58,10 @@ class DotTask {
             const std::size_t end = std::min(first + kMostProducts, shape_.terms);
             std::fill(sums_.data(), sums_.data() + 2 * kSlots * columns, Limb{0});
             for (std::size_t term = first; term < end; term += kMostTerms) {
-                kernels_.add_terms(sums_.data(), kSlots,
-                                   {std::min(kMostTerms, end - term), x_.at(row, term), x_.column_stride,
-                                    columns, y_.at(term, column), y_.row_stride, y_.column_stride});
+                kernels_.add_terms(
+                    sums_.data(), kSlots,
+                    {std::min(kMostTerms, end - term), x_.at(row, term), x_.column_stride, shape_.stride,
+                     columns, y_.at(term, column), y_.row_stride, y_.column_stride});
             }
             for (std::size_t c = 0; c < columns; ++c) {
                 Limb* const to = z + c * z_column_stride;
@@ -86,13 +87,15 @@ class DotTask {
 void dot(const Ring& ring, ThreadPool& pool, Limb* z, const Limb* a, const Limb* b, const DotShape& shape) {
     const std::size_t words = ring.element_words();
     const std::size_t blocks = words / kSlots;
-    Elements x{a, shape.terms * words, words};
+    const std::size_t short_words = words / shape.stride;
+    Elements x{a, shape.terms * short_words, short_words};
     Elements y{b, shape.columns * words, words};
     DotShape turned = shape;
     std::size_t z_row_stride = shape.columns * words;
     std::size_t z_column_stride = words;
-    // Read once is what there is more of: the transposed product where there are fewer rows.
-    if (shape.rows < shape.columns) {
+    // Read once is what there is more of, or what is short: the transposed product where there are fewer
+    // rows.
+    if (shape.rows < shape.columns && shape.stride == 1) {
         x = {b, words, shape.columns * words};
         y = {a, words, shape.terms * words};
         turned = {shape.columns, shape.terms, shape.rows};
@@ -107,7 +110,8 @@ void dot(const Ring& ring, ThreadPool& pool, Limb* z, const Limb* a, const Limb*
                      const std::size_t bundle = task % bundles;
                      const std::size_t at = task / bundles * kSlots;
                      const Prime& prime = ring.primes()[at / ring.degree()];
-                     DotTask of_block(ring.kernels(), prime, {x.data + at, x.row_stride, x.column_stride},
+                     DotTask of_block(ring.kernels(), prime,
+                                      {x.data + at / shape.stride, x.row_stride, x.column_stride},
                                       {y.data + at, y.row_stride, y.column_stride}, turned);
                      of_block.multiply(z + at, z_row_stride, z_column_stride, bundle * turned.rows / bundles,
                                        (bundle + 1) * turned.rows / bundles);

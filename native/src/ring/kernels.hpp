@@ -1,7 +1,7 @@
 // What the operations on ring elements are made of, once for each path of arithmetic.
 //
-// Everything is constant time, but for the rejection in `sample_uniform`, whose key is public, and for
-// `transform_plaintext` and `add_windows`, which add up one place or digit after another.
+// Everything is constant time, but for the rejection in `sample_uniform`, which shows how many words were no
+// residues, and for `transform_plaintext` and `add_windows`, which add up one place or digit after another.
 #pragma once
 
 #include <array>
@@ -40,12 +40,13 @@ struct BinProducts {
     const std::size_t* offsets;
 };
 
-// Terms of a matrix product: term k's factor of a row, at x + k x_stride, and the columns' factors, column
-// c's at y + k y_stride + c y_column_stride.
+// Terms of a matrix product: term k's factor of a row, at x + k x_stride, each word for x_repeat slots (1, 2,
+// 4 or 8), and the columns' factors, column c's at y + k y_stride + c y_column_stride.
 struct Terms {
     std::size_t count;  // up to kMostTerms
     const Limb* x;
     std::size_t x_stride;
+    std::size_t x_repeat;
     std::size_t columns;  // up to kMostColumns
     const Limb* y;
     std::size_t y_stride;

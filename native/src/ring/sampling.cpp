@@ -25,7 +25,8 @@ inline std::uint8_t* bytes_of(Limb* words) { return reinterpret_cast<std::uint8_
 }  // namespace
 
 void sample_uniform(Limb* a, const Prime& prime, const Stream& stream) {
-    Limb words[kWords];
+    SecretBuffer held(kWords);
+    Limb* const words = held.data();
     const Limb mask = (Limb{1} << prime.bits) - 1;
     std::uint32_t counter = 0;
     for (std::size_t found = 0; found < prime.degree; counter += kBlocks) {

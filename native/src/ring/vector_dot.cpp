@@ -5,8 +5,26 @@
 namespace hekat::ring::vectors {
 namespace {
 
+// Eight slots of a row whose words stand for `repeat` slots each.
+struct Repeated {
+    HEKAT_IFMA_INLINE explicit Repeated(std::size_t repeat)
+        : words(8 / repeat), read(static_cast<__mmask8>((1U << words) - 1)), places{} {
+        for (std::size_t i = 0; i < 8; ++i) places[i] = i / repeat;
+    }
+
+    HEKAT_IFMA_INLINE Vector at(const Limb* x, std::size_t vector) const {
+        const __m512i found = _mm512_maskz_loadu_epi64(read, x + vector * words);
+        return vector_of(_mm512_maskz_permutexvar_epi64(kAllWords, bits_of(places), found));
+    }
+
+    std::size_t words;
+    __mmask8 read;
+    Vector places;
+};
+
 template <std::size_t columns>
 HEKAT_IFMA_INLINE void add_to_columns(Limb* sums, std::size_t count, const Terms& terms, const Limb* y) {
+    const Repeated factors(terms.x_repeat);
     for (std::size_t v = 0; v < count / 8; ++v) {
         Vector low[columns];
         Vector high[columns];
@@ -18,7 +36,7 @@ HEKAT_IFMA_INLINE void add_to_columns(Limb* sums, std::size_t count, const Terms
         const Limb* x_term = terms.x;
         const Limb* y_term = y;
         for (std::size_t k = 0; k < terms.count; ++k) {
-            const Vector factor = load(x_term, v);
+            const Vector factor = factors.at(x_term, v);
 #pragma GCC unroll 4
             for (std::size_t c = 0; c < columns; ++c) {
                 const Vector other = load(y_term + c * terms.y_column_stride, v);

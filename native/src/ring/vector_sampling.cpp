@@ -116,6 +116,7 @@ HEKAT_IFMA void sample_uniform(Limb* a, const Prime& prime, const Stream& stream
     const Vector p = spread(prime.value);
     const Vector mask = spread((Limb{1} << prime.bits) - 1);
     std::uint32_t counter = 0;
+    SecretArray<Limb, kWords + 8> rest;
     for (std::size_t found = 0; found < prime.degree; counter += kBlocks) {
         Vector words[kBlocks];
         make_words(words, stream, counter);
@@ -132,7 +133,7 @@ HEKAT_IFMA void sample_uniform(Limb* a, const Prime& prime, const Stream& stream
             found += kWords;
             continue;
         }
-        Limb kept[kWords + 8];
+        Limb* const kept = rest.items.data();
         std::size_t kept_count = 0;
         for (std::size_t i = 0; i < kBlocks; ++i) {
             const __mmask8 below = _mm512_cmplt_epu64_mask(bits_of(words[i]), bits_of(p));

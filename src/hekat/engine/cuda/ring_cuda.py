@@ -208,7 +208,7 @@ class CudaRing(RingElements, DeviceMemory):
 
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         out = self._device.empty((len(a), b.shape[1], *ring.element_shape), np.uint64)
-        operands = self._device.upload(a), self._device.upload(b), *b.shape[:2]
+        operands = self._device.upload(a), self._device.upload(b), *b.shape[:2], ring.degree // a.shape[-1]
         self._run_rows("ring_elements/ring_dot", ring, len(a) * b.shape[1], 0, out, *operands)
         return self._device.download(out)
 

@@ -31,6 +31,7 @@ from hekat.engine.ring.parameters import (
     MAX_FRACTION_BITS,
     MAX_MODULUS_PRIMES,
     MAX_PRIME_BITS,
+    STRIDES,
     MaskFormat,
     Ring,
 )
@@ -86,9 +87,12 @@ def check_sample_cbd(key: bytes, first_chunk: int, chunk_count: int, degree: int
         raise InputError("degree refused", expected=f"one of {', '.join(map(str, DEGREES))}", got=str(degree))
 
 
-def check_elements(ring: Ring, a: RingArray, what: str = "ring elements") -> Shape:
-    """The leading shape of ring elements. Raises InputError unless they are canonical residues (..., primes, N)."""
-    row_shape = ring.element_shape
+def check_elements(ring: Ring, a: RingArray, what: str = "ring elements", *, stride: int = 1) -> Shape:
+    """The leading shape of ring elements. Raises InputError unless they are canonical residues (..., primes, N).
+
+    With a `stride` s a row has N / s of them.
+    """
+    row_shape = len(ring.primes), ring.degree // stride
     if not isinstance(a, np.ndarray) or a.dtype != np.uint64 or a.ndim < 2 or a.shape[-2:] != row_shape:
         raise InputError(
             f"{what} have the wrong layout",
@@ -236,7 +240,9 @@ def check_drop_prime(ring: Ring, elements: RingArray, last: RingArray, prime: in
 
 def check_dot(ring: Ring, a: RingArray, b: RingArray) -> Shape:
     """The shape (R, I, J) of `ring_dot`. Raises InputError unless its arguments are two matrices that fit."""
-    left, right = check_elements(ring, a), check_elements(ring, b)
+    slots = a.shape[-1] if isinstance(a, np.ndarray) and a.ndim else 0
+    stride = next((stride for stride in STRIDES if stride * slots == ring.degree), 1)
+    left, right = check_elements(ring, a, stride=stride), check_elements(ring, b)
     if len(left) != 2 or len(right) != 2 or left[1] != right[0] or not right[0]:
         raise InputError(
             "matrices of ring elements do not fit",

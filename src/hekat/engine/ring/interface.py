@@ -2,10 +2,11 @@
 
 Single operations specify the four operations on whole blocks of values (`mask_values` to `unmask_sum`): the contract of
 each of the four names its single operations, and engines may fuse them. Constant-time in secrets, errors and values;
-keys of `expand_uniform` are public, and the time of `ring_bin_sums` depends on its digits and starts. All raise
-InputError for wrong shapes, types, key lengths and chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays
-lie on the host; but an engine on a device also takes values, written bytes and accumulators on its device, and leaves
-the results there. Source: RFC 8439 for ChaCha20.
+but the time of `expand_uniform` shows how many words of a stream were no residues, on which the residues do not depend,
+and the time of `ring_bin_sums` depends on its digits and starts. All raise InputError for wrong shapes, types, key
+lengths and chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a
+device also takes values, written bytes and accumulators on its device, and leaves the results there. Source: RFC 8439
+for ChaCha20.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class RingEngine(Protocol):
         ...
 
     def expand_uniform(self, ring: Ring, key: bytes, first_chunk: int, chunk_count: int) -> RingArray:
-        """Uniform ring elements in transformed form, shape (chunk_count, primes, N), from a public 32-byte key.
+        """Uniform ring elements in transformed form, shape (chunk_count, primes, N), from a 32-byte key.
 
         For prime number i of chunk c (counted from 0): nonce = i as 4, c as 8 little-endian bytes, counter from 0; the
         stream's 64-bit little-endian words, each masked to bitlength(p), those below p in their order.
@@ -174,10 +175,11 @@ class RingEngine(Protocol):
     def ring_dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         """The matrix product of elements, slot by slot: out[r, j] = sum over i of a[r, i] * b[i, j].
 
-        `a` (R, I, primes, N) and `b` (I, J, primes, N) are in transformed form, as is the result (R, J, primes, N); I
-        is 1 or more. Sums may be reduced at any place, since residues are canonical at the end: a product of residues
-        is below 2^100, so sums of up to 2^28 products fit 128 bits, and sums of up to 2^11 upper or lower halves of 52
-        bits a word of 64. Raises InputError for other shapes, dtypes or residues.
+        `a` (R, I, primes, N / s) and `b` (I, J, primes, N) are in transformed form, as is the result (R, J, primes, N);
+        I is 1 or more. s is 1, 2, 4 or 8: slot n of b meets slot floor(n / s) of a, whose elements are polynomials in
+        X^s, transformed in the ring of that stride. Sums may be reduced at any place, since residues are canonical at
+        the end: a product of residues is below 2^100, so sums of up to 2^28 products fit 128 bits, and sums of up to
+        2^11 upper or lower halves of 52 bits a word of 64. Raises InputError for other shapes, dtypes or residues.
         """
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 
 import gmpy2
@@ -11,6 +11,8 @@ import gmpy2
 from hekat.errors import InputError
 
 DEGREES = (1024, 2048, 4096, 8192)
+# Of polynomials in a power of X; so many neighbouring slots are alike.
+STRIDES = (1, 2, 4, 8)
 MAX_PRIME_BITS = 50
 MAX_PRIME_COUNT = 2
 # Of a modulus that is made of several rings.
@@ -25,23 +27,28 @@ MAX_DELTA_BITS = 20
 class Ring:
     """Z_q[X] / (X^N + 1): N is `degree`, q the product of one or two primes p < 2^50 with p = 1 mod 2N.
 
-    Elements cross the engine's interface as uint64 arrays (..., primes, N) of canonical residues, one row a prime.
+    Elements cross the engine's interface as uint64 arrays (..., primes, N) of canonical residues, one row a prime. With
+    a `stride` s it is the ring of polynomials in Y = X^s of a ring of degree s N, by that ring's root: slot j of an
+    element's transform there has the value of slot floor(j / s) here, since slot j's value at psi^(2 brv(j) + 1)
+    depends on the upper bits of j alone.
     """
 
     degree: int
     primes: tuple[int, ...]
+    stride: int = 1
 
     def __post_init__(self) -> None:
         if self.degree not in DEGREES:
             _refuse("ring degree", f"one of {', '.join(map(str, DEGREES))}", str(self.degree))
+        if self.stride not in STRIDES:
+            _refuse("stride of a ring", f"one of {', '.join(map(str, STRIDES))}", str(self.stride))
+        order = 2 * self.degree * self.stride
         if not 1 <= len(self.primes) <= MAX_PRIME_COUNT or len(set(self.primes)) != len(self.primes):
             _refuse("primes of a ring", f"1 to {MAX_PRIME_COUNT} different ones", f"{len(self.primes)}")
         for p in self.primes:
-            fits = p.bit_length() <= MAX_PRIME_BITS and p % (2 * self.degree) == 1
+            fits = p.bit_length() <= MAX_PRIME_BITS and p % order == 1
             if not fits or not gmpy2.is_prime(p):
-                _refuse(
-                    "a prime of a ring", f"a prime below 2^{MAX_PRIME_BITS} that is 1 mod {2 * self.degree}", str(p)
-                )
+                _refuse("a prime of a ring", f"a prime below 2^{MAX_PRIME_BITS} that is 1 mod {order}", str(p))
 
     @cached_property
     def modulus(self) -> int:
@@ -55,8 +62,9 @@ class Ring:
 
     @cached_property
     def roots(self) -> tuple[int, ...]:
-        """For each prime the smallest primitive 2N-th root of unity: psi in the transform's definition."""
-        return tuple(_smallest_root(self.degree, p) for p in self.primes)
+        """For each prime psi of the transform's definition: the smallest primitive 2N-th root of unity, with a stride
+        the power by it of the larger ring's."""
+        return tuple(pow(_smallest_root(self.degree * self.stride, p), self.stride, p) for p in self.primes)
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,12 @@ class MaskFormat:
 
     def _split(self, bits: int) -> tuple[int, ...]:
         return (bits,) if len(self.ring.primes) == 1 else ((bits + 1) // 2, bits // 2)
+
+
+@lru_cache(maxsize=32)
+def shorten(ring: Ring, stride: int) -> Ring:
+    """The ring of polynomials in X^stride. Raises InputError for a stride that leaves no degree of a ring."""
+    return Ring(ring.degree // stride, ring.primes, ring.stride * stride)
 
 
 def _smallest_root(degree: int, p: int) -> int:

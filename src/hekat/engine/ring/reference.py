@@ -167,7 +167,8 @@ class ReferenceRing(RingElements):
 
     def _dot(self, ring: Ring, a: RingArray, b: RingArray) -> RingArray:
         primes = np.array(ring.primes, object)[:, np.newaxis]
-        rows = [sum(x * y for x, y in zip(row, b, strict=True)) % primes for row in a.astype(object)]
+        whole = np.repeat(a, ring.degree // a.shape[-1], axis=-1).astype(object)
+        rows = [sum(x * y for x, y in zip(row, b, strict=True)) % primes for row in whole]
         return np.array(rows, np.uint64)
 
     def _round(self, primes: tuple[int, ...], residues: RingArray, bits: int) -> RingArray:

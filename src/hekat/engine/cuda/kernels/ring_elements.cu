@@ -110,22 +110,24 @@ ring_drop_prime(u64* out, const u64* a, const u64* last, const u64* inverses, u6
 }
 HEKAT_BLOCK_KERNEL(ring_drop_prime)
 
-// out (rows, columns, primes, degree) = a (rows, terms, ...) b (terms, columns, ...), one block a row of
-// residues, slot by slot. Sums of up to 2^28 products of residues stay below 2^128.
+// out (rows, columns, primes, degree) = a (rows, terms, primes, degree / stride) b (terms, columns, primes,
+// degree), one block a row of residues, slot by slot, of a for `stride` neighbours each. Sums of up to 2^28
+// products of residues stay below 2^128.
 HEKAT_KERNEL(kMostThreads)
-ring_dot(u64* out, const u64* a, const u64* b, u64 terms, u64 columns, const u64* ring, u64 degree,
-         u64 prime_count) {
+ring_dot(u64* out, const u64* a, const u64* b, u64 terms, u64 columns, u64 stride, const u64* ring,
+         u64 degree, u64 prime_count) {
     const u32 number = prime_of_row(block_index(), (u32)prime_count);
     const u64 element = element_of_row(block_index(), (u32)prime_count);
     const u64 row = element / columns;
     const u64 column = element % columns;
+    const u64 length = degree / stride;
     const Prime prime = load_prime(ring, number, (u32)degree).prime;
     for_each_thread([&](u32 thread) {
         for (u64 n = thread; n < degree; n += block_threads()) {
             u64 low = 0;
             u64 high = 0;
             for (u64 term = 0; term < terms; ++term) {
-                const u64 x = a[((row * terms + term) * prime_count + number) * degree + n];
+                const u64 x = a[((row * terms + term) * prime_count + number) * length + n / stride];
                 const u64 y = b[((term * columns + column) * prime_count + number) * degree + n];
                 const u64 product = x * y;
                 low += product;

@@ -14,7 +14,7 @@ from hekat.errors import InputError
 from hekat.scheme.bfv.keys import SEED_BYTES
 from hekat.scheme.bfv.parameters import BfvParameters
 from hekat.scheme.bfv.shared_products.layout import MatrixLayout
-from hekat.scheme.bfv.shared_products.residues import Residues, add, unpack
+from hekat.scheme.bfv.shared_products.residues import Residues, add, expand_residues
 
 MASK_DOMAIN: Final = b"hekat/bfv/cancelling-mask/1:"
 
@@ -40,12 +40,9 @@ def cancelling_masks(
 
 
 def _expand(layout: MatrixLayout, seed: bytes, engine: Engine) -> Residues:
-    """Uniform residues of every number, no two parts from one stream."""
-    parameters = layout.parameters
-    key = hashlib.sha256(MASK_DOMAIN + parameters.identity + seed).digest()
-    count = -(-layout.numbers // parameters.degree)
-    streams = tuple(engine.expand_uniform(part, key, i * count, count) for i, part in enumerate(parameters.parts))
-    return unpack(streams, layout.numbers)
+    """Uniform residues of every number."""
+    key = hashlib.sha256(MASK_DOMAIN + layout.parameters.identity + seed).digest()
+    return expand_residues(layout.parameters, key, layout.numbers, engine)
 
 
 def _negate(parameters: BfvParameters, residues: Residues) -> Residues:

@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.engine.interface import Engine
+from hekat.engine.ring.parameters import shorten
 from hekat.engine.select import get_engine
 from hekat.errors import BoundError, InputError
 from hekat.scheme.bfv.elements import Elements
 from hekat.scheme.bfv.shared_products.layout import MatrixLayout
 from hekat.scheme.bfv.shared_products.places import cut_plain
-from hekat.scheme.bfv.shared_products.short_polynomials import transform_short
 
 
 @dataclass(frozen=True)
 class PlainMatrix:
     """A secret matrix as transformed polynomials in X^stride, (row blocks, inner blocks, primes, N / stride).
 
-    Each slot stands for as many neighbours as the stride says: `short_polynomials`.
+    Each slot stands for as many neighbours as the stride says: `Ring`.
     """
 
     layout: MatrixLayout
@@ -48,11 +48,9 @@ def prepare_matrix(values: npt.NDArray[np.int64], layout: MatrixLayout, engine: 
             cure="clip the numbers, or lay the product out for a larger bound",
         )
     engine = engine or get_engine()
-    polynomials = cut_plain(values, layout)
-    return PlainMatrix(
-        layout,
-        tuple(transform_short(part, polynomials, layout.blocks.stride, engine) for part in layout.parameters.parts),
-    )
+    polynomials, stride = cut_plain(values, layout), layout.blocks.stride
+    rings = [shorten(part, stride) for part in layout.parameters.parts]
+    return PlainMatrix(layout, tuple(engine.ring_ntt_integers(ring, polynomials) for ring in rings))
 
 
 def centre(numbers: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.int64]:

@@ -22,7 +22,6 @@ from hekat.scheme.bfv.shared_products.layout import MatrixLayout
 from hekat.scheme.bfv.shared_products.places import take_products
 from hekat.scheme.bfv.shared_products.plain_matrix import PlainMatrix
 from hekat.scheme.bfv.shared_products.residues import Residues, add
-from hekat.scheme.bfv.shared_products.short_polynomials import gather_slots, short_ring, spread_slots
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def check_fitting(plain: PlainMatrix, encrypted: EncryptedMatrix) -> None:
 def _multiply(plain: PlainMatrix, encrypted: EncryptedMatrix, engine: Engine) -> Iterator[tuple[RingArray, RingArray]]:
     """For each part of the set the product's coefficients of c0, and c1, each answer with a zero of its own."""
     layout, key, degree = plain.layout, encrypted.key, plain.layout.parameters.degree
-    count, stride = layout.blocks.answers(layout.shape), layout.blocks.stride
+    count = layout.blocks.answers(layout.shape)
     # v, e1 and e2 of every answer, the same in all parts of the modulus.
     small = engine.sample_cbd(os.urandom(SEED_BYTES), 0, 3 * count, degree).reshape(count, 3, degree)
     second = encrypted.second_halves(engine)
@@ -87,7 +86,6 @@ def _multiply(plain: PlainMatrix, encrypted: EncryptedMatrix, engine: Engine) ->
         layout.parameters.parts, plain.elements, encrypted.c0, second, key.b, key.a, strict=True
     ):
         halves = np.stack((c0, c1), axis=2).reshape(len(c0), -1, *part.element_shape)
-        dots = engine.ring_dot(short_ring(part, stride), factors, spread_slots(halves, stride))
-        sums = gather_slots(dots, stride).reshape(count, 2, *part.element_shape)
+        sums = engine.ring_dot(part, factors, halves).reshape(count, 2, *part.element_shape)
         fresh = engine.ring_refresh(part, sums, small, np.stack((b, a)))
         yield take_products(fresh[:, 0], layout), np.ascontiguousarray(fresh[:, 1])

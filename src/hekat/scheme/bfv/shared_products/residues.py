@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from hekat.engine.interface import Engine
@@ -9,6 +11,7 @@ from hekat.engine.ring.interface import RingArray
 from hekat.engine.ring.parameters import Ring
 from hekat.errors import InputError
 from hekat.scheme.bfv.elements import Elements
+from hekat.scheme.bfv.keys import SEED_BYTES
 from hekat.scheme.bfv.parameters import BfvParameters
 
 Residues = tuple[RingArray, ...]
@@ -39,10 +42,17 @@ def add_below(part: Ring, a: RingArray, b: RingArray) -> RingArray:
 
 def draw_uniform(parameters: BfvParameters, count: int, engine: Engine) -> Residues:
     """Numbers uniform mod q from the operating system's randomness: uniform residues, prime by prime."""
-    return tuple(
-        np.stack([engine.to_host(engine.random_below(count, prime))[:, 0] for prime in part.primes])
-        for part in parameters.parts
-    )
+    return expand_residues(parameters, os.urandom(SEED_BYTES), count, engine)
+
+
+def expand_residues(parameters: BfvParameters, key: bytes, count: int, engine: Engine) -> Residues:
+    """Numbers uniform mod q that follow from a key of 32 bytes, no two parts from one stream.
+
+    The time shows how many words of a stream were no residues; the numbers do not depend on them.
+    """
+    elements = -(-count // parameters.degree)
+    parts = enumerate(parameters.parts)
+    return unpack(tuple(engine.expand_uniform(part, key, i * elements, elements) for i, part in parts), count)
 
 
 def round_to(parameters: BfvParameters, residues: Residues, bits: int, engine: Engine) -> RingArray:
