@@ -132,9 +132,10 @@ native_tests = $(BIN)/cmake -S native/tests -B build/$(1) -G Ninja -DCMAKE_MAKE_
 # Ends a recipe, saying so, where the program $(1) of the package $(2) is not there.
 needs = command -v $(1) >/dev/null || { echo "SKIPPED, nothing tested: $(1) is missing (apt-get install $(2))"; exit 0; };
 
-# C++ against known answers, without Python.
+# C++ against known answers, without Python; what is tested is the library that the last install built.
+RELEASE = -DCMAKE_BUILD_TYPE=Release -DHEKAT_LIBRARY=$(firstword $(shell ls -t $(CURDIR)/build/cp*/libhekat_native.a 2>/dev/null))
 test-native: $(VENV)/.dev
-	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-LE without-avx512)
+	$(call native_tests,native-tests,$(RELEASE),-LE without-avx512)
 
 test-sanitized: $(VENV)/.dev
 	$(call native_tests,native-sanitized,-DCMAKE_BUILD_TYPE=Debug -DHEKAT_SANITIZE=ON,-LE without-avx512)
@@ -151,7 +152,7 @@ test-constant-time: $(VENV)/.dev
 WESTMERE := env -u OPENBLAS_CORETYPE qemu-x86_64 -cpu Westmere $(BIN)/python
 test-portable-cpu: $(VENV)/.dev
 	@$(call needs,qemu-x86_64,qemu-user) \
-	$(call native_tests,native-tests,-DCMAKE_BUILD_TYPE=Release,-L without-avx512) && \
+	$(call native_tests,native-tests,$(RELEASE),-L without-avx512) && \
 	$(WESTMERE) -m pytest -q -p no:cacheprovider tests/conformance/test_known_answers.py --engines cpu && \
 	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt

@@ -18,6 +18,7 @@ def blocks_of(kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```$", DOCUMENT, flags=re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [0, 1], ids=["six sources", "sparse rows"])
 def test_an_example_runs(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if number == 0:

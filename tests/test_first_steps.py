@@ -40,6 +40,7 @@ def test_it_is_kept_without_outputs_and_without_traces_of_a_machine(kept) -> Non
     assert not re.search(r"/(?:home|root|Users|work|tmp)/|[A-Z]:\\\\", NOTEBOOK.read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_every_cell_runs_in_this_process(kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a notebook, the value of a cell's last line is shown where it is one."""
     monkeypatch.chdir(tmp_path)

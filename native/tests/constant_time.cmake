@@ -5,7 +5,7 @@ if(HEKAT_MSAN)
   set(checker)
   set(paths portable)
   add_compile_definitions(HEKAT_CHECK_WITH_MSAN)
-  add_compile_options(-O2 -g -fsanitize=memory -fno-omit-frame-pointer -include
+  add_compile_options(-O2 -g1 -fsanitize=memory -fno-omit-frame-pointer -include
                       ${CMAKE_CURRENT_LIST_DIR}/msan_builtins.hpp)
   add_link_options(-fsanitize=memory)
 else()
@@ -13,7 +13,7 @@ else()
   set(checker ${valgrind} --quiet --error-exitcode=1)
   set(paths portable)
   add_compile_definitions(HEKAT_CHECK_WITH_VALGRIND)
-  add_compile_options(-g)
+  add_compile_options(-g1)
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/../native.cmake)

@@ -79,6 +79,7 @@ def test_what_was_not_measured_is_said(writer, monkeypatch, tmp_path) -> None:
     assert writer.render().count("Not measured yet.") == 4
 
 
+@pytest.mark.long
 def test_what_falls_short_of_its_aim_is_listed(writer, monkeypatch, tmp_path) -> None:
     plain = run("none", None, 1.0, 0.0, 0.0)
     nudged = run("none", None, 1.3, 0.5, 0.002) | {"is_nudged": True}
@@ -170,6 +171,7 @@ def test_one_aggregation_has_its_seconds_and_bytes_by_scheme(writer, monkeypatch
     assert "| 3 | lattice | 0.0123 | 0.178 |\n" in page
 
 
+@pytest.mark.long
 def test_the_page_is_the_one_its_results_give(writer) -> None:
     assert writer.PAGE.read_text(encoding="utf-8") == writer.render(), "run benchmarks/write_benchmarks_page.py"
     kept = {path.name for path in (ROOT / "docs/measured/images").iterdir()}

@@ -60,6 +60,7 @@ def test_a_wrong_mean_is_no_row(load: Any) -> None:
         module._check(mean, base, 3, 1e-7)
 
 
+@pytest.mark.long
 def test_a_lack_of_memory_is_said_in_the_row(load: Any) -> None:
     module = load("training.fedml_he_models")
     row = module.measure(module.Task("plain", 1 << 44))

@@ -93,6 +93,7 @@ def test_the_work_is_what_its_row_says(load: Any, tmp_path: Path) -> None:
     assert many["folder_bytes"] > 0
 
 
+@pytest.mark.long
 def test_a_command_that_fails_ends_the_benchmark(load: Any, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"run none\.toml ended with 2"):
         load("first_day.commands").call_hekat(tmp_path, "run", "none.toml")

@@ -100,6 +100,7 @@ def test_dollars_are_the_papers_plain_traffic_by_our_bytes(render: Any) -> None:
     assert "10.4 GB, $0.94 | 7.3 GB, $0.66 |" in row
 
 
+@pytest.mark.long
 def test_the_plot_of_links_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs hekat[report]")
     monkeypatch.syspath_prepend(str(BENCHMARKS))

@@ -139,6 +139,7 @@ def test_the_short_table_has_a_tree_of_the_default_protection(load: Any, content
     )
 
 
+@pytest.mark.long
 def test_the_plot_of_parts_is_drawn(load: Any, contents: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs hekat[report]")
     plots = load("trees.plots")

@@ -62,6 +62,7 @@ def test_results_say_whether_the_kernel_could_shape_links(load: Any, tmp_path: P
     assert "does not say" in load("network.shaped_link").shaping_of_kernel(tmp_path / "none")
 
 
+@pytest.mark.long
 def test_plain_rounds_send_float32_both_ways_and_a_wrong_mean_ends_the_benchmark(load: Any) -> None:
     exchange = load("network.exchange")
     work = exchange.ExchangeWork(PARTIES, COUNT, 2, lambda: exchange.PlainFloat32(len(PARTIES)))

@@ -37,6 +37,7 @@ def test_shapes_are_those_of_the_example(load: Any) -> None:
         replace(models.RESNET50, parameters=1).shapes()
 
 
+@pytest.mark.long_cases("lattice")
 @pytest.mark.parametrize("protection", ["lattice", "none"])
 def test_a_loop_is_measured_after_every_mean_was_checked(load: Any, protection: str) -> None:
     aggregation = load("networks.aggregation")
@@ -78,7 +79,7 @@ def test_an_encrypted_model_is_measured_after_its_weights_were_checked(load: Any
         encrypted_model.check_weights(run, plain + 1e-4)
 
 
-@pytest.mark.quick_cases("frozen")
+@pytest.mark.long
 @pytest.mark.parametrize("host_bottom", ["frozen", "source", "trained"])
 def test_a_split_network_is_measured_after_its_losses_were_checked(load: Any, host_bottom: str) -> None:
     split = load("networks.split_network")
@@ -112,6 +113,7 @@ def test_held_out_rows_of_an_encrypted_model_are_scored_as_by_the_minimum_of_its
     assert scores["joined_auc"] > 0.6
 
 
+@pytest.mark.long
 def test_the_papers_form_gives_the_plain_gradient_and_is_scaled(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gmpy2", reason="needs hekat[bench]")
     paper_form = load("networks.paper_form")

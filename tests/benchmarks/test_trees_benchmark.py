@@ -28,7 +28,7 @@ def _data(load: Any, name: str) -> Any:
     return next(data for data in load("trees.compare_lightgbm").compared_data(None) if data.name == name)
 
 
-@pytest.mark.quick_cases("breast cancer-AUC")
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "metric"), [("wine", "AUC"), ("breast cancer", "AUC"), ("diabetes", "RMSE")])
 def test_a_comparison_trains_all_on_the_same_rows(load: Any, name: str, metric: str) -> None:
     pytest.importorskip("lightgbm", reason="needs hekat[bench]")
@@ -74,7 +74,7 @@ def _silent(line: str) -> None:
     """Progress that nobody reads."""
 
 
-@pytest.mark.quick_cases("counts0-changes0", "counts1-changes1")
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("counts", "changes"),
     [((2, 3), {}), ((2, 2, 3), {"hide_partition": True, "protection": "lattice"}), ((1, 4), {"protection": "none"})],
@@ -198,6 +198,7 @@ def test_all_is_written_once_it_is_measured_and_nothing_of_parts_that_were_not(
     assert written["known_elsewhere"]["flash"]["times_in_all"] == 3.49
 
 
+@pytest.mark.long
 def test_first_coefficients_are_timed_beside_single_operations(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     sums = load("lattice.window_sums")
     monkeypatch.setattr(sums, "SIZES", ((32, 16, 2),))

@@ -43,6 +43,7 @@ def test_mod_mul_is_that_of_python(values, other, modulus):
     assert found.tolist() == [value * other % modulus for value in values]
 
 
+@pytest.mark.long_cases("reference")
 @every_engine
 @given(VALUES, st.lists(st.integers(0, 2**70), min_size=6, max_size=6), MODULUS)
 def test_mod_pow_is_that_of_python(values, exponents, modulus):
@@ -51,6 +52,7 @@ def test_mod_pow_is_that_of_python(values, exponents, modulus):
     assert found.tolist() == [pow(a, e, modulus) for a, e in zip(values, exponents, strict=True)]
 
 
+@pytest.mark.long_cases("reference")
 @every_engine
 @given(VALUES, st.integers(-(2**70), -1), MODULUS)
 def test_mod_pow_of_negative_exponents_powers_the_inverse(values, exponent, modulus):

@@ -18,6 +18,7 @@ def last_lines(out: str) -> list[str]:
     return [line for line in out.splitlines() if line.startswith("WARNING: ")]
 
 
+@pytest.mark.long
 def test_a_whole_run_has_no_warning(workplace, run_folder) -> None:
     answer = workplace.call("audit", run_folder)
     assert answer.code == 0

@@ -338,6 +338,7 @@ def test_a_place_for_runs_that_takes_none(runs, words, workplace) -> None:
     assert "cure: " in answer.err
 
 
+@pytest.mark.long
 def test_values_beyond_the_clip_are_counted_honestly(workplace) -> None:
     workplace.edit("job.toml", r"\[training\]", '[codec]\nclipping = "fixed"\nalpha = 1e-6\n[training]')
     answer = workplace.run("--json")
@@ -391,6 +392,7 @@ def whole_files(folder: Path) -> None:
             decode_arrays(path.read_bytes(), "checkpoint" if "checkpoint" in path.name else "model", path.name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "limit", [0, 700, *(pytest.param(limit, marks=pytest.mark.long) for limit in (150, 5000, 9000))]
 )
@@ -412,6 +414,7 @@ def test_a_disk_that_fills_up(limit, workplace) -> None:
         whole_files(folder)
 
 
+@pytest.mark.long
 def test_a_full_disk(workplace) -> None:
     """/dev/full is a disk without room; events.jsonl is the first file a run writes."""
     if not Path("/dev/full").exists():
@@ -432,6 +435,7 @@ def test_a_full_disk(workplace) -> None:
     assert workplace.folders() == []
 
 
+@pytest.mark.long
 def test_resume_of_what_cannot_be_resumed(workplace) -> None:
     assert "no such folder" in workplace.run("--resume", workplace.folder / "nothing").err
     answer = workplace.run("--json")
@@ -449,6 +453,7 @@ def test_resume_of_what_cannot_be_resumed(workplace) -> None:
     assert len(workplace.folders()) == 1
 
 
+@pytest.mark.long
 def test_a_forged_checkpoint_leaves_no_run_folder(workplace) -> None:
     assert workplace.run().code == 0
     (first,) = workplace.folders()

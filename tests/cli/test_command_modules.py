@@ -35,6 +35,7 @@ def test_without_a_command_all_are_shown(word: str | None) -> None:
     assert names_of(word) == list(_COMMANDS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["keys", "job", "run"])
 def test_a_call_loads_no_other_commands_module_and_no_library_for_few(command: str) -> None:
     done = subprocess.run([sys.executable, "-c", LOADED, command], check=True, capture_output=True, text=True)

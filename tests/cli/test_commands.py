@@ -150,6 +150,7 @@ def test_doctor_says_of_tables_what_the_site_file_does(workplace, monkeypatch) -
     assert "single_tenant" in answer.err
 
 
+@pytest.mark.long
 def test_make_and_show_keys(workplace) -> None:
     file, passphrase = workplace.folder / "new.key", workplace.folder / "passphrase"
     passphrase.write_text("correct horse\n")
@@ -207,6 +208,7 @@ def test_keys_refused(arguments, words, workplace, monkeypatch) -> None:
     assert not (workplace.folder / "x.key").exists()
 
 
+@pytest.mark.long
 def test_a_party_key_is_pinned_in_the_run(workplace) -> None:
     key_file = workplace.folder / "east.key"
     made = json.loads(workplace.call("keys", "party", key_file, "--json").out)
@@ -235,6 +237,7 @@ def hospitals(hospitals_job):
     return hospitals_job
 
 
+@pytest.mark.long
 def test_the_hospitals_train_until_the_loss_settles(hospitals_job) -> None:
     hospitals_job.edit("job.toml", '^kind = "lattice"', 'kind = "none"')
     hospitals_job.edit("job.toml", '^opening = "committee"', "")
@@ -251,6 +254,7 @@ def rows_on_a_screen(text: str, columns: int, folder: Path) -> int:
     return sum(max(1, -(-len(line) // columns)) for line in lines)
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 def test_the_hospitals_run_report_and_audit(hospitals, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -311,6 +315,7 @@ def test_the_hospitals_run_report_and_audit(hospitals, monkeypatch) -> None:
     assert len(metadata["columns"]) == 30
 
 
+@pytest.mark.long
 def test_no_key_and_no_value_of_the_data_in_what_a_run_leaves(workplace, paillier_keys) -> None:
     assert workplace.run().code == 0
     (folder,) = workplace.folders()
@@ -336,6 +341,7 @@ def test_no_key_and_no_value_of_the_data_in_what_a_run_leaves(workplace, paillie
                 assert not numbers & cells, path.name
 
 
+@pytest.mark.long
 def test_ledgers_that_agree_that_were_tampered_with_and_of_other_runs(workplace) -> None:
     assert workplace.run().code == 0
     assert workplace.run().code == 0
@@ -384,6 +390,7 @@ def test_unprotected_runs_say_so_loudly(workplace) -> None:
     assert "UNENCRYPTED" in workplace.call("audit", workplace.folders()[0], "--party", "hub").out
 
 
+@pytest.mark.long
 def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
     """One party fails in round 2: the run ends with its name, and goes on once that is mended."""
     workplace.use_paillier()
@@ -419,6 +426,7 @@ def test_a_stopped_party_a_checkpoint_and_resumption(workplace) -> None:
     assert any(note.startswith("resumed after round 1: ") for note in summary["notes"])
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:
     workplace.edit("job.toml", "rounds = 2", "rounds = 1000")
     process = workplace.start("run", workplace.folder / "job.toml", "--runs", workplace.runs)
@@ -437,6 +445,7 @@ def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:
     assert metadata["rounds_done"] >= 1
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_the_search_for_a_key(workplace) -> None:
     """8192 bits take many minutes: the answer to Ctrl-C must not wait for them."""
     workplace.use_paillier()
@@ -459,6 +468,7 @@ def test_ctrl_c_ends_the_search_for_a_key(workplace) -> None:
     assert "--resume" not in err
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_early_is_no_error(workplace) -> None:
     assert workplace.run().code == 0
     program = "import sys; from hekat.cli.main import main; sys.exit(main())"

@@ -63,6 +63,7 @@ def libsvm_source(party: str) -> str:
     return f'source = "libsvm"\npath = "{party}.libsvm"\ncolumns = 3'
 
 
+@pytest.mark.long
 def test_categories_and_empty_cells_are_trained_on(workplace) -> None:
     describe(workplace)
     workplace.edit("east.csv", r"^east3,\w+,(.*),(.*),.*,(yes|no)$", r"east3,pilot,\1,\2,,\3")
@@ -77,6 +78,7 @@ def test_categories_and_empty_cells_are_trained_on(workplace) -> None:
     assert "east3" not in written, "ids stay in the table"
 
 
+@pytest.mark.long
 def test_columns_in_another_order_are_taken_by_name(workplace) -> None:
     assert workplace.run().code == 0
     expected = model_of(workplace)
@@ -89,6 +91,7 @@ def test_columns_in_another_order_are_taken_by_name(workplace) -> None:
     assert "east: columns taken in the order they have at north" in summary_of(workplace)["notes"]
 
 
+@pytest.mark.long
 def test_sparse_rows_are_trained_on_as_dense_ones_that_are_not_centred(workplace) -> None:
     use_libsvm(workplace)
     answer = workplace.run()
@@ -111,6 +114,7 @@ def test_sparse_rows_are_trained_on_as_dense_ones_that_are_not_centred(workplace
         np.testing.assert_allclose(values, dense[name], atol=1e-4, err_msg=name)
 
 
+@pytest.mark.long
 def test_a_silo_of_one_class_takes_part_and_is_named(workplace) -> None:
     path = workplace.folder / "east.csv"
     path.write_text(re.sub("yes$", "no", path.read_text(), flags=re.MULTILINE))
@@ -118,6 +122,7 @@ def test_a_silo_of_one_class_takes_part_and_is_named(workplace) -> None:
     assert "east: all rows are of one class" in summary_of(workplace)["notes"]
 
 
+@pytest.mark.long
 def test_every_dialect_and_source_side_by_side(workplace) -> None:
     """A German CSV file, an npz archive with labels beside it, and Parquet."""
     arrow = pytest.importorskip("pyarrow", reason="needs hekat[parquet]")

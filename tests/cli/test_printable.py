@@ -63,6 +63,7 @@ def test_control_characters_in_a_site_are_refused(workplace) -> None:
     assert "U+001B" in answer.err
 
 
+@pytest.mark.long
 def test_a_report_of_a_summary_with_escapes(workplace) -> None:
     assert workplace.run().code == 0
     (folder,) = workplace.folders()
@@ -82,6 +83,7 @@ def test_a_report_of_a_summary_with_escapes(workplace) -> None:
     assert not re.search(r"^forged", answer.out, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_an_audit_of_files_with_escapes(workplace) -> None:
     assert workplace.run().code == 0
     (folder,) = workplace.folders()

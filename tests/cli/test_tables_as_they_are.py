@@ -51,6 +51,7 @@ def described(workplace):
     return workplace, kept
 
 
+@pytest.mark.long
 def test_one_edit_makes_the_run_go_and_rows_to_predict_for_are_filled_alike(described) -> None:
     place, kept = described
     place.shorten()

@@ -114,19 +114,7 @@ def play(inputs: HorizontalInputs, folder: Path) -> dict[str, object]:
     return run_job(inputs, folder, RunProgress(Console(quiet=True))).summary
 
 
-@pytest.mark.quick_cases(
-    "committee",
-    "authority",
-    "shared",
-    "checked-sums",
-    "daciq",
-    "fixed",
-    "scaffold",
-    "a-sample-of-the-parties",
-    "validation",
-    "paillier-offset",
-    "none",
-)
+@pytest.mark.quick_cases("daciq", "none")
 @pytest.mark.parametrize("job", [text for text, _ in CASES.values()], indirect=True, ids=CASES)
 def test_bytes_are_those_that_a_run_counts(job, channels, tmp_path, request) -> None:
     slack = CASES[request.node.callspec.id][1]
@@ -152,6 +140,7 @@ def test_bytes_are_those_that_a_run_counts(job, channels, tmp_path, request) -> 
         assert (None if packing is None else asdict(packing)) == summary["packing"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", [CASES["committee"][0], CASES["authority"][0]], indirect=True)
 def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None:
     """What one round's sum took is asked of a party, and of no other role."""
@@ -166,6 +155,7 @@ def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None
     assert {"sums", "bounds", "agreement", "session", "standardise"} == set(of_kinds)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [announced_block.MOST_BYTES, 0], ids=["one message", "blocks that follow"])
 @pytest.mark.parametrize(
     "job", ["", "[training]\nrounds = 3\n[validation]\nfolds = 2"], indirect=True, ids=["rounds", "folds"]

@@ -54,6 +54,7 @@ def test_each_engine_has_a_compose_file() -> None:
     assert {path.name for path in COMPOSE_FILES} == set(SERVER)
 
 
+@pytest.mark.long
 def test_compose_files_keep_to_the_specification() -> None:
     program = Path(sys.executable).with_name("check-jsonschema")
     words = [program, "--builtin-schema", "vendor.compose-spec", *COMPOSE_FILES]

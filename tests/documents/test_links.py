@@ -8,6 +8,7 @@ import importlib
 import re
 from collections.abc import Callable, Collection, Iterator
 
+import pytest
 from tests.documents.markdown import LINK, ROOT, TEXTS, anchors, command_lines, spans, without_blocks
 
 from hekat.cli.main import build_parser
@@ -53,6 +54,7 @@ def test_named_paths_exist() -> None:
     assert wrong_in(missing) == {}
 
 
+@pytest.mark.long
 def test_pages_that_the_code_names_exist() -> None:
     kept = ROOT / "tests" / "job" / "releases"  # files of older releases name pages of their own
     files = [path for pattern in CODE_THAT_NAMES_PAGES for path in ROOT.glob(pattern) if kept not in path.parents]

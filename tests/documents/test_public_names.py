@@ -163,6 +163,21 @@ def check_examples(name: str, value: Any, names: dict[str, Any]) -> None:
     assert result.failed == 0, "".join(told)
 
 
+@pytest.mark.long_cases(
+    "hekat.estimator.VerticalGradientBoostingRegressor",
+    "hekat.estimator.HorizontalLinearRegression",
+    "hekat.estimator.VerticalLogisticRegression",
+    "hekat.estimator.VerticalGradientBoostingClassifier",
+    "hekat.estimator.VerticalNetworkClassifier",
+    "hekat.estimator.HorizontalGradientBoostingRegressor",
+    "hekat.estimator.HorizontalLogisticRegression",
+    "hekat.estimator.VerticalLinearRegression",
+    "hekat.estimator.cross_val_score",
+    "hekat.estimator.HorizontalMLPClassifier",
+    "hekat.estimator.HorizontalGradientBoostingClassifier",
+    "hekat.estimator.HorizontalMLPRegressor",
+    "hekat.estimator.VerticalNetworkRegressor",
+)
 @pytest.mark.parametrize("name", PUBLIC)
 def test_an_example_does_what_it_shows(
     name: str, stored_keys: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -173,6 +188,7 @@ def test_an_example_does_what_it_shows(
     check_examples(name, PUBLIC[name], {})
 
 
+@pytest.mark.long_cases("hekat.own_loop.federate_split", "hekat.report.write_report")
 @pytest.mark.parametrize("name", FUNCTIONS_AFTER_A_RUN)
 def test_an_example_after_a_run_does_what_it_shows(name: str, stored_keys: None, left_by_a_run: dict[str, Any]) -> None:
     if name == "hekat.report.write_report":

@@ -29,6 +29,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_links_of_staged_pages_stay_in_the_site(staged: Path) -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in staged.rglob("*.md")}
     broken = []

@@ -37,6 +37,7 @@ def test_encrypted_and_encrypted(keys, engine_name, arrays, operation):
     assert np.array_equal(result.decrypt(keys.private), expected)
 
 
+@pytest.mark.long_cases("reference")
 @settings(max_examples=25, deadline=None)
 @given(arrays=broadcastable(), operation=st.sampled_from([operator.add, operator.sub, operator.mul]))
 def test_encrypted_and_plain_from_both_sides(keys, engine_name, arrays, operation):
@@ -70,6 +71,7 @@ def test_plain_scalars(keys, engine_name, scalar):
         assert np.array_equal(result.decrypt(keys.private), expected)
 
 
+@pytest.mark.long_cases("reference")
 @settings(max_examples=20, deadline=None)
 @given(data=st.data(), m=st.integers(1, 3), k=st.integers(1, 4), t=st.integers(1, 3))
 def test_matrix_products(keys, engine_name, data, m, k, t):

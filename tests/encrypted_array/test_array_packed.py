@@ -17,6 +17,7 @@ def packed(values, keys, **options):
     return hekat.array(np.asarray(values, dtype=np.int8), key=keys.public, **{"pack": 4, **options})
 
 
+@pytest.mark.long_cases("reference")
 @settings(max_examples=25, deadline=None)
 @given(
     a=hnp.arrays(np.int8, hnp.array_shapes(max_dims=3, max_side=6), elements=SMALL),

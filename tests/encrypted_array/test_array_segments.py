@@ -29,6 +29,7 @@ def encrypted(keys, engine_name):
     return hekat.array(PLAIN, key=keys.public, engine=engine_name)
 
 
+@pytest.mark.long_cases("reference")
 def test_segment_sum_as_numpy_adds(keys, encrypted):
     found = segment_sum(encrypted, IDS, 7)
     assert found.shape == (7, 3, 4)
@@ -49,6 +50,7 @@ def test_bincount_of_nothing(keys, engine_name):
     assert np.bincount([], nothing, 2).decrypt(keys.private).tolist() == [0, 0]
 
 
+@pytest.mark.long_cases("reference--3-indices1")
 @pytest.mark.parametrize("indices", [[0, 4, 7], [5, 1, 1, 11, 3, 3], [11], []])
 @pytest.mark.parametrize("axis", [0, -3])
 def test_reduceat(keys, encrypted, indices, axis):
@@ -56,6 +58,7 @@ def test_reduceat(keys, encrypted, indices, axis):
     assert np.array_equal(opened(found, keys), np.add.reduceat(PLAIN, np.array(indices, np.int64), axis))
 
 
+@pytest.mark.long_cases("reference--1", "reference-1")
 @pytest.mark.parametrize("axis", [1, -1])
 def test_reduceat_along_other_axes(keys, encrypted, axis):
     found = np.add.reduceat(encrypted, [1, 0, 2, 2], axis)

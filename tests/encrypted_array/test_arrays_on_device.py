@@ -74,6 +74,7 @@ PACKS, DTYPES = [None, 1, 7], [np.float64, np.float32, np.int64, np.uint8]
 LONG = [(True, dtype, pack) for dtype in DTYPES for pack in PACKS if dtype is not np.float64 or pack == 1]
 
 
+@pytest.mark.long_cases("True-float64-None", "False-float64-None")
 @pytest.mark.parametrize(
     ("private", "dtype", "pack"),
     [
@@ -95,6 +96,7 @@ def test_encrypted_on_its_own_device(device: SpyingDevice, keys: Any, pack: Any,
     assert np.array_equal(got, expected)
 
 
+@pytest.mark.long
 def test_plain_addends_stay_on_the_device(device: SpyingDevice, keys: Any) -> None:
     values, addend = reals(), reals()[::-1].copy()
     for pack in (None, 3):

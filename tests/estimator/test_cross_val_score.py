@@ -39,6 +39,7 @@ def fold_by_fold(X, y, folds: int):
         )
 
 
+@pytest.mark.long
 def test_scores_of_classes_are_scikit_learns_on_the_same_folds() -> None:
     X, y = dealt(*load_breast_cancer(return_X_y=True))
     model = HorizontalLogisticRegression(protection="none")

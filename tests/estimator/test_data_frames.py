@@ -35,6 +35,7 @@ def shuffled(frame: Any, seed: int) -> Any:
     return frame.sample(frac=1.0, random_state=seed)
 
 
+@pytest.mark.long
 def test_frames_in_other_orders_meet_by_the_id_column() -> None:
     """Row by row these tables are of different people: with the id column the model is as good as on one table."""
     bank, insurer, y = people()
@@ -154,6 +155,7 @@ def test_an_index_of_several_levels_and_ids_without_a_frame_are_refused() -> Non
         VerticalLogisticRegression(id="index", **PLAIN).fit({"bank": both, "insurer": insurer}, y)
 
 
+@pytest.mark.long
 def test_polars_frames_meet_by_the_id_column() -> None:
     polars = pytest.importorskip("polars", reason="needs hekat[dev]")
     bank, insurer, y = people()

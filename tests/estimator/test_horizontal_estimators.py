@@ -40,6 +40,7 @@ def dealt(X, y) -> tuple[dict, dict]:
     }
 
 
+@pytest.mark.long_cases("load_wine-lattice", "load_breast_cancer-lattice")
 @pytest.mark.parametrize("protection", ["lattice", "none"])
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
 def test_classes_are_scikit_learns(load, protection) -> None:
@@ -204,6 +205,7 @@ def test_labels_that_are_missing_or_texts_for_a_regression_are_refused(missing) 
         HorizontalLinearRegression(protection="none").fit(X, numbers)
 
 
+@pytest.mark.long
 def test_a_network_at_its_defaults_comes_to_scikit_learns_score_and_settles() -> None:
     """133 rows of three classes: under the penalty of a linear model it learns them by heart and loses a test row."""
     X, y = load_wine(return_X_y=True)
@@ -222,6 +224,7 @@ def test_a_network_at_its_defaults_comes_to_scikit_learns_score_and_settles() ->
     assert model.score(X[test], y[test]) >= np.mean(scores) - 0.01
 
 
+@pytest.mark.long
 def test_a_network_of_numbers_reaches_scikit_learns_on_standardised_labels() -> None:
     X, y = load_diabetes(return_X_y=True)
     (X, X_new, y, y_new), standard = train_test_split(X, y, test_size=0.3, random_state=0), StandardScaler()

@@ -26,6 +26,7 @@ def dealt(X, y) -> tuple[dict, dict]:
     }
 
 
+@pytest.mark.long
 def test_two_classes_are_told_apart_as_by_scikit_learn() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X_fit, X_test, y_fit, y_test = train_test_split(X, y, random_state=3)
@@ -45,6 +46,7 @@ def test_two_classes_are_told_apart_as_by_scikit_learn() -> None:
     assert (model.predict(X_test) == np.array(["malign", "benign"])[y_test]).mean() > 0.93
 
 
+@pytest.mark.long
 def test_three_classes_and_missing_values() -> None:
     X, y = load_wine(return_X_y=True)
     X = X.copy()
@@ -54,6 +56,7 @@ def test_three_classes_and_missing_values() -> None:
     assert (model.predict(X) == y).mean() > 0.95
 
 
+@pytest.mark.long
 def test_numbers_are_predicted_as_by_scikit_learn_and_training_ends_early() -> None:
     X, y = load_diabetes(return_X_y=True)
     X_fit, X_test, y_fit, y_test = train_test_split(X, y, random_state=3)
@@ -68,6 +71,7 @@ def test_numbers_are_predicted_as_by_scikit_learn_and_training_ends_early() -> N
     assert model.validation_["rmse"] ** 2 / 2 == pytest.approx(model.validation_losses_[-1])
 
 
+@pytest.mark.long
 def test_a_warm_start_goes_on_to_the_trees_of_one_training() -> None:
     X, y = dealt(*load_diabetes(return_X_y=True))
     settings = {"max_depth": 2, "random_state": 5, "protection": "none"}
@@ -107,6 +111,7 @@ def test_parameters_that_cannot_be_are_named(parameters, told) -> None:
     assert "training." not in str(refused.value)
 
 
+@pytest.mark.long
 def test_rows_and_parties_that_cannot_be_are_refused() -> None:
     X, y = dealt(*load_wine(return_X_y=True))
     with pytest.raises(PolicyError, match="two parties"):

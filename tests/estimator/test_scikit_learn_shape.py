@@ -72,6 +72,7 @@ def test_keys_do_not_show(keys) -> None:
     assert not any(str(prime)[:12] in shown for pair in keys.values() for prime in (pair.private.p, pair.private.q))
 
 
+@pytest.mark.long
 def test_cross_validation_search_and_pipeline(tumours, small) -> None:
     X, y = tumours
     made = VerticalLogisticRegression(**{**small, "protection": "none"})
@@ -86,6 +87,7 @@ def test_cross_validation_search_and_pipeline(tumours, small) -> None:
     assert piped.score(X, y) > 0.85
 
 
+@pytest.mark.long
 def test_an_encrypted_cross_validation_is_near_scikit_learns(tumours, small) -> None:
     X, y = tumours
     made = VerticalLogisticRegression(**small)
@@ -94,6 +96,7 @@ def test_an_encrypted_cross_validation_is_near_scikit_learns(tumours, small) -> 
     np.testing.assert_allclose(encrypted, plain, atol=0.03)
 
 
+@pytest.mark.long
 def test_scores_predictions_and_probabilities_agree(tumours, small) -> None:
     X, y = tumours
     words = np.where(y == 1, "benign", "malignant")
@@ -120,6 +123,7 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was(tumours, small) -> Non
     assert (made.predict(X) == before).all()
 
 
+@pytest.mark.long
 def test_three_classes(keys) -> None:
     X, y = load_iris(return_X_y=True)
     made = VerticalLogisticRegression(
@@ -136,6 +140,7 @@ def test_three_classes(keys) -> None:
     assert made.score(X, y * 10) > 0.75
 
 
+@pytest.mark.long
 def test_a_regression_predicts_in_units_of_its_target(tumours, small_arbiter) -> None:
     X, _ = tumours
     target = 1000 + 300 * (X[:, 0] - X[:, 0].mean()) / X[:, 0].std() + 50 * X[:, 3] / X[:, 3].std()

@@ -48,6 +48,7 @@ def play(names: Iterable[str], role):
     )
 
 
+@pytest.mark.long
 def test_parties_at_their_sites_do_what_one_machine_does() -> None:
     tables = make_tables()
     estimators = {name: VerticalGradientBoostingClassifier(**PARAMETERS) for name in tables}
@@ -75,6 +76,7 @@ def test_parties_at_their_sites_do_what_one_machine_does() -> None:
     assert isinstance(stopped.value.__cause__, PolicyError)
 
 
+@pytest.mark.long
 def test_a_site_goes_on_with_its_own_part() -> None:
     tables = make_tables()
     estimators = {

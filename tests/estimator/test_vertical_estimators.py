@@ -59,6 +59,7 @@ def test_rows_without_ids_and_ids_without_a_match_are_refused(tumours) -> None:
         VerticalLogisticRegression().fit({**tables, "insurer": bare})
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_tables_with_ids_meet_before_training_and_before_prediction(tumours, small) -> None:
     tables = tables_of(*tumours)
@@ -96,6 +97,7 @@ def test_how_common_rows_are_found_is_a_parameter(tumours) -> None:
 # --- what is left behind ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long_cases("lattice")
 @pytest.mark.sealed
 @pytest.mark.parametrize("protection", ["paillier", "lattice"])
 def test_attributes_of_a_training_with_an_arbiter(tumours, small_arbiter, protection, opened_channels) -> None:
@@ -130,7 +132,7 @@ def test_shares_leave_nobody_a_weight(tumours, small) -> None:
         assert all(array.dtype == np.uint64 for array in part.arrays.values())
 
 
-@pytest.mark.quick_cases("arbiter")
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
 def test_a_warm_start_goes_on_where_the_last_fit_ended(tumours, small, small_arbiter, form) -> None:
     X, y = tumours
@@ -195,6 +197,7 @@ def _new_sessions(names: Iterable[str]) -> dict[str, RoleSession]:
     return make_sessions(keys, run_id="test", protocol="vertical_linear", job_digest=bytes(32))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
 def test_roles_at_their_sites_do_what_one_machine_does(tumours, small, small_arbiter, keys, form) -> None:
     """Each party has an estimator, a table and a channel of its own."""

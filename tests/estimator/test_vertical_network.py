@@ -36,6 +36,7 @@ def rows():
     return X[:200, :10], y[:200]
 
 
+@pytest.mark.long
 def test_classes_are_predicted_and_the_rows_counted() -> None:
     X, y = rows()
     model = VerticalNetworkClassifier(columns=SPLIT, **SMALL).fit(X, y)
@@ -50,6 +51,7 @@ def test_classes_are_predicted_and_the_rows_counted() -> None:
         again.predict(X)
 
 
+@pytest.mark.long
 def test_three_classes_and_numbers() -> None:
     X, y = load_wine(return_X_y=True)
     parties = {"cellar": slice(0, 5), "laboratory": slice(5, 13)}
@@ -106,6 +108,7 @@ def with_ids() -> dict[str, Table]:
     }
 
 
+@pytest.mark.long
 def test_labels_are_replaced_alike_in_every_fit(answers: list[np.ndarray], tmp_path: Path) -> None:
     model, tables = private(), with_ids()
     model.fit(tables).fit(tables)

@@ -18,6 +18,7 @@ SMALL = {"max_iter": 4, "max_depth": 3, "max_bins": 16, "bin_leak_accepted": WAI
 SPLIT = {"clinic": slice(0, 4), "laboratory": slice(4, 10)}
 
 
+@pytest.mark.long
 def test_classes_are_predicted_as_plain_trees_predict_them() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:300, :10], y[:300]
@@ -38,6 +39,7 @@ def test_classes_are_predicted_as_plain_trees_predict_them() -> None:
     assert model.predicted_rows_ == {"clinic": 900, "laboratory": 900}
 
 
+@pytest.mark.long
 def test_three_classes_and_numbers() -> None:
     X, y = load_wine(return_X_y=True)
     parties = {"cellar": slice(0, 5), "laboratory": slice(5, 13)}

@@ -88,6 +88,7 @@ def expected(fork, tmp_path_factory) -> FaultyRun:
 # --- processes that end or stand still ---------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", _steps(PARTY_STEPS))
 def test_a_party_killed_is_lost_by_name_and_the_others_go_on(fork, tmp_path: Path, step: str) -> None:
     run = hospitals(tmp_path)

@@ -16,6 +16,7 @@ def test_the_document_shows_the_file_that_runs() -> None:
     assert re.findall(r"```python\n(.*?)```", text, re.DOTALL) == [EXAMPLE.read_text(encoding="utf-8")]
 
 
+@pytest.mark.long
 def test_the_example_prints_the_weighted_mean_twice(run_example) -> None:
     pytest.importorskip("tenseal", reason="needs hekat[ckks]")
     out = run_example(EXAMPLE.name)

@@ -88,6 +88,7 @@ def test_a_value_that_does_not_fit_its_dtype_is_refused_by_name() -> None:
         reshape(vector, shape)
 
 
+@pytest.mark.long
 def test_numpy_models_need_no_torch() -> None:
     code = (
         "import sys, numpy as np; sys.modules['torch'] = None;"

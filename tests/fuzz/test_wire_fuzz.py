@@ -72,6 +72,7 @@ def test_random_bytes(data: bytes) -> None:
     CHECK(data)
 
 
+@pytest.mark.long
 @given(st.sampled_from(SEEDS), st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 255)), min_size=1, max_size=6))
 @settings(max_examples=INPUTS)
 def test_several_bytes_changed(seed: bytes, changes: list[tuple[int, int]]) -> None:
@@ -94,6 +95,7 @@ ITEMS = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(max_examples=INPUTS)
 def test_changed_structure(data: st.DataObject) -> None:
@@ -113,6 +115,7 @@ def replace_somewhere(items: Any, data: st.DataObject) -> Any:
     return data.draw(ITEMS)
 
 
+@pytest.mark.long_cases("0x03", "0x01")
 @pytest.mark.parametrize("seed", [seed for seed in SEEDS if not seed[0] & fuzz_wire.WHOLE_FRAME], ids=seed_name)
 def test_memory_stays_within_a_small_multiple_of_the_input(seed: bytes) -> None:
     """Length fields blown up at every position never turn into allocations."""

@@ -48,6 +48,7 @@ JOBS: dict[str, tuple[Callable[[Path, Any], RolesApart], str, str]] = {
 LONG = ("horizontal, paillier", "vertical, arbiter")
 
 
+@pytest.mark.quick_cases("psi, ecdh")
 @pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.long) if one in LONG else one for one in JOBS])
 def test_all_others_are_told_what_they_are_told_in_one_process(
     fork, tmp_path, paillier_keys, monkeypatch, name

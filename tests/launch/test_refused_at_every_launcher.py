@@ -136,6 +136,7 @@ def test_the_aggregator_beside_flower_is_refused_by_its_own_site(tmp_path) -> No
     assert not sites.runs("aggregator").exists()
 
 
+@pytest.mark.long
 def test_whatever_plays_by_a_site_file_holds_the_job_against_its_policy() -> None:
     """A new launcher that loads a site file and asks it for no leave is found here."""
     asking = set()

@@ -70,6 +70,7 @@ def assert_reported_alone(folder: Path) -> None:
     assert brief_of(summary)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "protection", ["lattice", *(pytest.param(one, marks=pytest.mark.long) for one in ("paillier", "none"))]
 )
@@ -113,6 +114,7 @@ def test_all_roles_know_the_members_that_eight_parties_drew(fork, tmp_path) -> N
     assert len(openers["hub"]) == 7
 
 
+@pytest.mark.long
 def test_a_killed_party_drops_out_as_a_lost_one_does(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 5, 'kind = "lattice"', rounds=3)
     apart.preludes["west"] = KILLED_IN_ROUND_2
@@ -123,6 +125,7 @@ def test_a_killed_party_drops_out_as_a_lost_one_does(fork, tmp_path) -> None:
         assert_same_arrays(model_in(apart.run_of(party)), model_in(together.folder))
 
 
+@pytest.mark.long
 def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 2, 'kind = "none"')
     apart.preludes["east"] = KILLED_AT_ITS_UPDATE
@@ -140,7 +143,7 @@ def test_where_no_party_may_drop_out_all_others_are_told_whose_process_ended(for
 # --- set intersections -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick_cases("ecdh")
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["ecdh", "rsa_blind"])
 def test_parties_of_an_intersection_find_the_same_rows(fork, tmp_path, kind) -> None:
     apart = customers(tmp_path, kind)
@@ -163,7 +166,7 @@ def test_parties_of_an_intersection_find_the_same_rows(fork, tmp_path, kind) -> 
 # --- vertical regressions --------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick_cases("arbiter")
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
 def test_vertical_roles_train_what_one_process_trains(fork, tmp_path, paillier_keys, form) -> None:
     apart = credit(tmp_path, paillier_keys, form)
@@ -240,6 +243,7 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
     assert main(["audit", str(apart_folder)]) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("example", "left", "same"),
     [
@@ -367,6 +371,7 @@ def test_losses_are_asked_for_where_they_can_be(tmp_path, capsys) -> None:
     assert not (folder / "runs").exists()
 
 
+@pytest.mark.long
 def test_a_protected_key_is_opened_in_processes_by_a_passphrase_file(tmp_path, capsys, paillier_keys) -> None:
     """Otherwise the command would ask at the terminal, and then every process of its own again."""
     save_private_key(tmp_path / "leader.key", paillier_keys(2048).private, b"long enough a passphrase")
@@ -392,6 +397,7 @@ def test_keys_in_a_folder_free_no_site_from_its_rules(tmp_path, capsys) -> None:
     assert not runs.exists()
 
 
+@pytest.mark.long
 def test_a_party_that_never_comes_is_named_by_all_others(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 2, 'kind = "none"')
     apart.preludes["east"] = "import sys; sys.exit(0)"
@@ -402,6 +408,7 @@ def test_a_party_that_never_comes_is_named_by_all_others(fork, tmp_path) -> None
         assert not (apart.folder_of(role) / "runs").exists()
 
 
+@pytest.mark.long
 def test_another_job_at_one_party_is_told_to_it(fork, tmp_path) -> None:
     apart = clinics(tmp_path, 2, 'kind = "none"')
     job = apart.folder_of("east") / "job.toml"

@@ -41,6 +41,7 @@ def ask_for_page(sites: LoopSites, role: str, lines: str = ASKS) -> None:
     path.write_text(path.read_text() + lines)
 
 
+@pytest.mark.long
 def test_a_party_beside_flower_is_shown_where_its_site_asks(tmp_path: Path) -> None:
     sites = make_sites(tmp_path)
     ask_for_page(sites, "north")
@@ -63,6 +64,7 @@ def test_a_party_beside_flower_is_shown_where_its_site_asks(tmp_path: Path) -> N
     assert last["roles"][0]["sent_bytes"] > 0
 
 
+@pytest.mark.long
 def test_a_site_over_nvflare_is_shown_where_its_file_asks(tmp_path: Path) -> None:
     apart = clinics(tmp_path, 3, 'kind = "lattice"\nopening = "committee"', rounds=2)
     order = order_of(apart)
@@ -81,6 +83,7 @@ def test_a_site_over_nvflare_is_shown_where_its_file_asks(tmp_path: Path) -> Non
     assert not list(tmp_path.rglob("*.live"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("known", [True, False])
 def test_the_page_of_a_role_alone_knows_tests_that_it_trains_on(tmp_path: Path, known: bool) -> None:
     """Its metrics must not stand there as those of a test set; so do its report and its summary say."""

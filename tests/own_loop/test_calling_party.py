@@ -65,6 +65,7 @@ def test_the_code_of_another_party_is_refused(play_with) -> None:
         play_with(code)
 
 
+@pytest.mark.long
 def test_a_loop_within_a_loop_is_one_of_its_own(play_with) -> None:
     def inner(party: Party):
         return party.aggregate(_state(party), weight=1)["w"]

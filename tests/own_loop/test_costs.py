@@ -12,6 +12,7 @@ from hekat.own_loop import Party
 from .conftest import THREE
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_costs_add_up_by_party_round_and_step(play_with, tmp_path) -> None:
     values = 40_000

@@ -71,7 +71,7 @@ def test_a_loop_that_fails_between_two_sums_keeps_no_secret_that_was_dealt_ahead
     assert not any(secret.coefficients.any() for secret in made)
 
 
-@pytest.mark.quick_cases("authority")
+@pytest.mark.long
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 def test_no_role_keeps_the_first_key_of_releases_from_which_all_later_ones_follow(opening, play_with) -> None:
     def train(party: Party) -> int:

@@ -92,7 +92,7 @@ CASES = {
 }
 
 
-@pytest.mark.quick_cases("committee of 3", "authority", "fitted bounds", "paillier", "none")
+@pytest.mark.quick_cases("none")
 @pytest.mark.parametrize("case", CASES)
 def test_legs_before_in_and_after_the_rounds(case: str, count_legs) -> None:
     parties, settings, before, rounds, after = CASES[case]
@@ -100,7 +100,7 @@ def test_legs_before_in_and_after_the_rounds(case: str, count_legs) -> None:
     assert (legs.before, legs.rounds, legs.after) == (before, rounds, after)
 
 
-@pytest.mark.quick_cases("authority-1", "shared-1", "none-0")
+@pytest.mark.quick_cases("none-0")
 @pytest.mark.parametrize(("case", "more"), [("committee of 5", 1), ("authority", 1), ("shared", 1), ("none", 0)])
 def test_the_keys_of_partners_take_one_leg_of_the_set_up_where_parties_are_many(
     case: str, more: int, count_legs, monkeypatch
@@ -111,6 +111,7 @@ def test_the_keys_of_partners_take_one_leg_of_the_set_up_where_parties_are_many(
     assert (legs.before, legs.rounds, legs.after) == (before + more, rounds, after)
 
 
+@pytest.mark.long_cases("committee of 5")
 @pytest.mark.parametrize("case", CASES)
 def test_the_set_up_has_a_leg_less_where_no_state_to_start_from_is_compared(play_with, monkeypatch, case: str) -> None:
     """The call `start_from`, as any call of all parties, has a leg of its own."""

@@ -12,6 +12,7 @@ from hekat.own_loop import Federated
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_the_ten_lines_of_the_readme_run(capsys) -> None:
     torch = pytest.importorskip("torch", reason="needs hekat[torch]")
@@ -52,10 +53,12 @@ def test_the_numpy_example_comes_near_to_all_rows_in_one_place(run_example) -> N
     assert federated < 1.05 * together
 
 
+@pytest.mark.long
 def test_the_example_of_trees_tells_benign_tumours_apart(run_example) -> None:
     assert float(re.search(r"test rows: ([\d.]+)", run_example("own_loop_trees.py"))[1]) > 0.98
 
 
+@pytest.mark.long
 def test_the_split_example_is_nearly_as_good_as_all_columns_in_one_place(run_example) -> None:
     pytest.importorskip("torch", reason="needs hekat[torch]")
     out = run_example("own_loop_split.py")

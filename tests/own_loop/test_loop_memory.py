@@ -36,6 +36,7 @@ def _play_call(references: References, state) -> None:
     call.digest(b"key")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_a_call_takes_twice_the_update_and_no_more(dtype) -> None:
     state = {"matrix": np.ones((VALUES // 1000, 1000), dtype).T, "vector": np.zeros(7, dtype)}
@@ -67,6 +68,7 @@ def test_results_are_those_of_levels() -> None:
     assert np.abs(call.tensors["w"].result - state["w"]).max() <= 8 / 32767 / 2 / 0.75 * (1 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_an_aggregator_counts_many_rounds_in_the_memory_of_two(play_with, opened_channels) -> None:
     """Of a hundred parties, counts by round would take it a hundred kilobytes a round."""

@@ -40,6 +40,7 @@ def _collect(rounds: int, dtype=np.float32):
     return code, passed, got
 
 
+@pytest.mark.long_cases("committee", "8-bits")
 @pytest.mark.parametrize(
     "protection",
     [

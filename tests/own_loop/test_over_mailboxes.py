@@ -73,6 +73,7 @@ def _train(party: Party) -> dict[str, np.ndarray]:
     return state
 
 
+@pytest.mark.quick_cases("shared")
 @pytest.mark.parametrize("opening", ["committee", "shared"])
 def test_faults_of_the_network_change_no_bit(play_with, monkeypatch, opening: str) -> None:
     expected = play_with(_train, THREE, opening=opening).results
@@ -86,6 +87,7 @@ def test_faults_of_the_network_change_no_bit(play_with, monkeypatch, opening: st
     assert not any(secret in parcel for secret in planted for parcel in relay.seen)
 
 
+@pytest.mark.long
 def test_a_party_cut_off_is_given_up_on_and_the_others_have_their_sum(play_with, monkeypatch) -> None:
     relay = FakeRelay()
     monkeypatch.setattr(federated_run, "play_in_process", play_over(relay, lost_after_s=0.3))

@@ -72,6 +72,7 @@ def to_each(openers: Iterable[str], parties: Iterable[str]) -> set[tuple[str, st
     return {(name, opener) for name in parties for opener in kept if name != opener}
 
 
+@pytest.mark.long
 def test_the_aggregator_gets_keys_with_all_and_drawn_members_are_given_some_by_all(
     many, play_with, opened_channels, taken, tmp_path
 ) -> None:
@@ -102,6 +103,7 @@ def test_without_a_draw_the_same_holds(many, play_with, opened_channels, taken, 
     assert taken <= keys
 
 
+@pytest.mark.long
 def test_many_parties_get_the_same_bits_as_few(play_with, monkeypatch, opened_channels) -> None:
     few = play_with(train).results
     assert given(opened_channels) == set()

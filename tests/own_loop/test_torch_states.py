@@ -202,6 +202,7 @@ def test_a_variance_that_goes_to_zero_beside_a_large_one_does_not_pass_below(nam
         assert torch.allclose(result["w"], torch.full((5,), -1.0), atol=1e-2)
 
 
+@pytest.mark.long
 def test_batchnorm_over_a_constant_feature_evaluates_to_numbers(play_with) -> None:
     def code(party: Party):
         torch.manual_seed(THREE.index(party.name))

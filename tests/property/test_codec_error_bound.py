@@ -145,6 +145,7 @@ def test_offset_is_biased_by_half_a_step_at_zero_and_the_others_are_exact(addend
         assert decoded_sum(layout_for(name, 8, addends), zeros, 1.0, "nearest", None)[0] == 0.0
 
 
+@pytest.mark.long
 @given(
     name=st.sampled_from(LAYOUT_NAMES),
     rounding=st.sampled_from(ROUNDINGS),

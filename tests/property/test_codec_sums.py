@@ -126,6 +126,7 @@ def test_the_largest_number_of_contributors(name: str, bits: int) -> None:
         assert_sum_decodes(layout, [row], [65535])
 
 
+@pytest.mark.long_cases("balanced")
 @pytest.mark.parametrize("name", LAYOUT_NAMES)
 def test_slots_end_anywhere_in_a_limb(name: str) -> None:
     for plaintext_bits in range(100, 200):
@@ -150,6 +151,7 @@ def summed_contributions(draw: st.DrawFn) -> tuple[Layout, list[np.ndarray]]:
     return layout, draw(st.lists(row, min_size=parties, max_size=parties))
 
 
+@pytest.mark.long
 @given(summed_contributions())
 @settings(max_examples=200, deadline=None)
 def test_any_contributions_sum_exactly(case: tuple[Layout, list[np.ndarray]]) -> None:

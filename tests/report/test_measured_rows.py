@@ -30,6 +30,7 @@ def told(summary: dict[str, Any]) -> str:
     return "\n".join([*texts, *lines, *(text for _, text in brief.facts), *brief.warnings])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["horizontal", "vertical"])
 def test_training_rows_are_never_called_test_rows(name: str) -> None:
     summary = load(name)

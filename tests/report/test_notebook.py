@@ -90,6 +90,7 @@ def test_colours_are_all_given_in_the_output_itself(run: RunReport) -> None:
     assert not re.search(r"^(?!\.hekat-run|body\[data)[a-z.*:][^{]*\{", style.split("<style>")[1], re.MULTILINE)
 
 
+@pytest.mark.long
 def test_names_stay_text(sample: dict[str, Any], run_folder: Callable[[Any], Path]) -> None:
     sample["results"][0]["name"] = sample["job"] = HOSTILE
     sample["parties"][0]["name"] = HOSTILE

@@ -96,6 +96,7 @@ def test_every_protocol_makes_a_whole_page(any_sample: Summary) -> None:
         assert re.findall(r"#0[0-9a-f]0[0-9a-f]0[0-9a-f]", drawing) == []
 
 
+@pytest.mark.long_cases("encrypted_model", "arbiter")
 def test_no_text_of_a_summary_becomes_markup(any_sample: Summary) -> None:
     def taint(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):

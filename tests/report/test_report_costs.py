@@ -69,6 +69,7 @@ def costs(sample: dict[str, Any]) -> dict[str, Any]:
 PLOTS = {"bits": plot_precision, "clipping": plot_clipping, "role-time": plot_role_time, "role-bytes": plot_role_bytes}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("error")
 def test_all_four_are_on_the_page_and_the_terminal(costs, run_folder: Callable[[Any], Path]) -> None:
     summary = load_summary(run_folder(costs))
@@ -110,6 +111,7 @@ def test_bits_are_shown_beside_plain_and_the_jobs_own_are_named(costs) -> None:
     assert precision_sentence(costs) == found
 
 
+@pytest.mark.long
 def test_the_metric_is_the_next_best_known(costs) -> None:
     assert compared_metric(costs) == ("metrics", "accuracy")
     for item in costs["compared_bits"]:
@@ -154,7 +156,7 @@ def test_clipping_is_told_by_tensor_with_the_others_together(costs) -> None:
     assert table.rows[1][5:] == ("0.500", "9.54 × 10⁻⁷")
 
 
-@pytest.mark.quick_cases("1", "12")
+@pytest.mark.long
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("tensors", [1, 6, 12])
 def test_many_tensors_and_one_round_are_drawn(tensors, sample) -> None:
@@ -226,6 +228,7 @@ def test_a_damaged_summary_is_refused_by_its_place(spoil, place, costs, run_fold
         load_summary(run_folder(costs))
 
 
+@pytest.mark.long
 def test_names_stay_text(costs) -> None:
     hostile = '<script>alert("x")</script>&$a_1$\\frac{'
     costs["clipped_by_tensor"]["tensors"][0]["name"] = hostile

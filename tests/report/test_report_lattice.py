@@ -96,6 +96,7 @@ def test_roles_say_who_opens(lattice) -> None:
     ]
 
 
+@pytest.mark.long
 def test_nobody_lost_is_not_spoken_of(lattice, sample) -> None:
     for summary in (lattice, sample):
         assert (dropout_headline(summary), dropout_sentences(summary)) == (None, [])
@@ -162,6 +163,7 @@ def test_the_page_and_the_tables_of_a_lattice_run(lattice) -> None:
     assert [table.title for table in terminal_tables(lattice)][-1] == "Bytes of one update"
 
 
+@pytest.mark.long
 def test_samples_are_counted_by_party(lattice) -> None:
     names = [party["name"] for party in lattice["parties"]]
     lattice["settings"] |= {"participation": 0.6, "sample_size": 3}

@@ -51,6 +51,7 @@ class PageReader(HTMLParser):
         assert self._open.pop() == tag
 
 
+@pytest.mark.long_cases("one round, one party alone", "many parties, regression", "unprotected")
 def test_every_kind_of_run_makes_a_whole_page(variant: dict[str, Any]) -> None:
     page = render_page(variant)
     read = PageReader(page)
@@ -87,11 +88,13 @@ def test_plots_take_their_colours_from_the_page(sample: dict[str, Any]) -> None:
         assert f"var(--{variable})" in drawings
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 def test_the_same_summary_gives_the_same_page(sample: dict[str, Any]) -> None:
     assert render_page(sample) == render_page(sample)
 
 
+@pytest.mark.long
 def test_hostile_names_stay_text(sample: dict[str, Any]) -> None:
     sample["job"] = sample["run_id"] = sample["finished_at"] = HOSTILE
     sample["parties"][0]["name"] = sample["settings"]["leader"] = HOSTILE
@@ -117,6 +120,7 @@ def test_a_run_without_protection_is_announced_loudly(sample: dict[str, Any], un
     assert page.index("NOT protected") < page.index("<h2>")
 
 
+@pytest.mark.long
 def test_a_protected_run_is_not(sample: dict[str, Any]) -> None:
     page = render_page(sample)
     assert 'class="alarm"' not in page
@@ -143,6 +147,7 @@ def test_nothing_measured_draws_nothing(nothing_measured: dict[str, Any]) -> Non
     assert "<svg" not in render_page(nothing_measured)
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 def test_plots_leave_matplotlib_as_it_was(sample: dict[str, Any]) -> None:
     import matplotlib

@@ -163,6 +163,7 @@ def _say_everything(summary: dict[str, Any]) -> str:
     return " ".join([sentence for sentence in sentences if sentence] + cells)
 
 
+@pytest.mark.long
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_whatever_is_changed_either_is_refused_or_can_be_reported(tmp_path: Path, data: st.DataObject) -> None:

@@ -112,6 +112,7 @@ def test_a_search_has_no_rate_to_lower() -> None:
     )
 
 
+@pytest.mark.long_cases("vertical")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_diverged_run_says_so_before_all_else(name: str, tmp_path) -> None:
     summary: dict[str, Any] = json.loads(SAMPLES[name].read_text(encoding="utf-8"))

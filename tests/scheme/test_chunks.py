@@ -153,6 +153,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("in_flight", [1, 2, 3])
 def test_control_c_ends_a_batch(in_flight: int) -> None:
     command = [sys.executable, "-c", INTERRUPTED, str(in_flight)]

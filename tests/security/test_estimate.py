@@ -36,6 +36,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module
 
 
+@pytest.mark.long
 def test_every_set_keeps_the_gate_and_its_recorded_figures(load: Any) -> None:
     script = load("estimate")
     estimates = script.estimate_sets()
@@ -68,6 +69,7 @@ def test_a_known_scheme_is_priced_as_by_the_public_estimator(load: Any) -> None:
     assert (primal.block_size, primal.lattice_dimension) == (406, 998)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("degree", DEGREES)
 def test_the_largest_allowed_modulus_is_the_recorded_one(load: Any, degree: int) -> None:
     script, model = load("estimate"), load("revealed_sum")
@@ -104,6 +106,7 @@ def test_ternary_secrets_fail_the_gate_once_a_sum_is_revealed(load: Any) -> None
     assert script.estimate(model.lwe(2048, modulus)).matzov_best.bits > script.GATE_BITS + 10
 
 
+@pytest.mark.long
 def test_more_honest_parties_are_harder(load: Any) -> None:
     script, model = load("estimate"), load("revealed_sum")
     modulus = SETS["A16-16"].form.ring.modulus

@@ -68,6 +68,7 @@ def can_be_saved(name: str) -> bool:
     return "\0" not in name and name not in TAKEN_NAMES and not name.endswith(".npy")
 
 
+@pytest.mark.long
 @given(
     arrays=st.dictionaries(
         st.text(max_size=12).filter(can_be_saved),
@@ -162,6 +163,7 @@ def test_an_npz_of_python_objects_is_refused_unopened(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
+@pytest.mark.long
 def test_a_compressed_bomb_is_refused_unopened(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "bomb.npz", hekat=np.zeros(10_000_000))
     with pytest.raises(StateError, match="damaged"):

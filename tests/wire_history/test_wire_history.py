@@ -161,6 +161,7 @@ def test_message() -> None:
     assert math.copysign(1, stored.settings["z"]) == -1
 
 
+@pytest.mark.long
 def test_ciphertexts_still_open(key: PrivateKey) -> None:
     """With textbook arithmetic: m = L(c^lambda mod n^2) / lambda mod n (Paillier 1999, section 4)."""
     stored = read("ciphertexts.v1.hkat", key.public)
@@ -181,6 +182,7 @@ def test_signatures_still_hold() -> None:
     assert (sign(keys.private, blinded).to_limbs() == signed.to_limbs()).all()
 
 
+@pytest.mark.long_cases("protected-key-file.v1.hkat-wire history")
 @pytest.mark.parametrize(
     ("name", "passphrase"), [("protected-key-file.v1.hkat", history.PASSPHRASE), ("owner-key-file.v1.hkat", None)]
 )

@@ -48,6 +48,7 @@ def tables(tmp_path) -> list[str]:
     return [write(tmp_path / "insurer.csv", ",", insurer), write(tmp_path / "bank.csv", ";", bank)]
 
 
+@pytest.mark.long
 def test_the_holder_of_the_label_is_the_guest_and_the_job_can_run(tables, tmp_path, capsys) -> None:
     assert init(tmp_path / "trial", *VERTICAL, "--from", *tables, "--label", "defaulted") == 0
     told = capsys.readouterr().out
@@ -144,6 +145,7 @@ def test_what_is_not_clear_is_asked_and_nothing_written(guest, host, options, wo
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.long
 def test_a_guest_may_have_labels_alone(tables, tmp_path, capsys) -> None:
     lines = [line.split(";") for line in Path(tables[1]).read_text().splitlines()]
     write(tmp_path / "court.csv", ",", [[cells[0], cells[-1]] for cells in lines])

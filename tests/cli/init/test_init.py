@@ -169,6 +169,7 @@ def test_a_setting_that_is_missing_from_the_template_is_found(tmp_path, monkeypa
         test_every_setting_that_is_read_is_written(tmp_path, pytest.MonkeyPatch())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [
@@ -193,6 +194,7 @@ def test_an_example_runs_at_once(options, tmp_path, capsys) -> None:
     assert encrypted["metrics"][measure] > least
 
 
+@pytest.mark.long
 def test_an_example_in_parquet_runs_at_once(tmp_path, capsys) -> None:
     pytest.importorskip("pyarrow", reason="needs hekat[parquet]")
     test_an_example_runs_at_once(("--data", "parquet"), tmp_path, capsys)

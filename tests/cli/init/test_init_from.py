@@ -52,6 +52,7 @@ def tables(tmp_path) -> list[str]:
     return [str(tmp_path / f"{name}.csv") for name in ("north", "east", "south")]
 
 
+@pytest.mark.long
 def test_tables_with_texts_gaps_dates_and_ids_run_without_an_edit(tables, tmp_path, capsys) -> None:
     assert init(tmp_path / "trial", "--from", *tables) == 0
     told = capsys.readouterr().out
@@ -95,6 +96,7 @@ def test_a_table_is_not_given_to_two_parties(tables, tmp_path, capsys) -> None:
     assert not (tmp_path / "trial").exists()
 
 
+@pytest.mark.long
 def test_one_table_is_dealt_out_to_all_parties(tables, tmp_path, capsys) -> None:
     assert init(tmp_path / "trial", "--from", tables[0], "--split", "--parties", "a,b") == 2
     assert "--allow-two-parties" in capsys.readouterr().err
@@ -143,6 +145,7 @@ def test_dates_that_can_be_read_in_two_ways_are_left_out_with_the_way_to_keep_th
     assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
 
 
+@pytest.mark.long
 def test_dates_in_several_forms_are_left_out_with_a_cure_that_works(tmp_path, capsys) -> None:
     def init_with(*columns: list[str]) -> str:
         rows = [
@@ -168,7 +171,7 @@ def test_dates_in_several_forms_are_left_out_with_a_cure_that_works(tmp_path, ca
     assert "dates       seen, left: as days" in init_with(german, german)
 
 
-@pytest.mark.quick_cases("1099511627777")
+@pytest.mark.long
 @pytest.mark.parametrize("beyond", [2**40 + 1, -(2.0**41)])
 def test_values_that_a_run_refuses_are_left_out_with_a_cure_that_works(beyond, tmp_path, capsys) -> None:
     def init_with(factor: float) -> str:

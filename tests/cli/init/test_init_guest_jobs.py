@@ -130,7 +130,7 @@ def write_tables(folder: Path, parties: tuple[str, ...], *, is_regression: bool)
         (folder / "data" / f"{party}.csv").write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.quick_cases("three parties in shares", "an arbiter", "psi")
+@pytest.mark.quick_cases("an arbiter", "psi")
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_a_written_job_passes_a_dry_run_once_data_lies_there(tmp_path, name, capsys) -> None:
     folder = tmp_path / "trial"

@@ -83,6 +83,7 @@ def test_every_setting_that_is_read_is_written_with_its_default(tmp_path, monkey
     assert {key: plain[key] for key in known} == known
 
 
+@pytest.mark.long
 def test_tables_with_gaps_and_texts_become_a_job_that_runs_and_predicts(tmp_path, monkeypatch, capsys) -> None:
     rng = np.random.default_rng(3)
     ages, towns = rng.integers(20, 80, 120), rng.choice(["Bonn", "Ulm", "Jena"], 120)

@@ -66,6 +66,7 @@ def test_every_setting_that_is_read_is_written_with_its_default(tmp_path, monkey
     assert {key: defaults[key] for key in known} == known
 
 
+@pytest.mark.long
 def test_an_example_runs_at_once(tmp_path, capsys) -> None:
     assert init(tmp_path / "first", "--example") == 0
     assert f"hekat run {tmp_path / 'first' / 'job.toml'}" in capsys.readouterr().out
@@ -96,6 +97,7 @@ def tables(tmp_path) -> list[str]:
     return [str(tmp_path / f"{name}.csv") for name in ("north", "lake", "county")]
 
 
+@pytest.mark.long
 def test_tables_with_gaps_and_texts_become_a_job_that_runs_without_an_edit(tables, tmp_path, capsys) -> None:
     assert init(tmp_path / "made", "--from", *tables, "--label", "sick") == 0
     told = capsys.readouterr().out

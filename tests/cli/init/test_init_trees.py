@@ -42,6 +42,7 @@ def write(path: Path, header: list[str], rows: list[list[object]]) -> None:
         writer.writerows(rows)
 
 
+@pytest.mark.long
 def test_tables_with_gaps_and_texts_become_a_job_that_runs(tmp_path, monkeypatch, capsys) -> None:
     rng = np.random.default_rng(3)
     ages, towns = rng.integers(20, 80, 120), rng.choice(["Bonn", "Ulm", "Jena"], 120)

@@ -76,7 +76,7 @@ def tables(request, tmp_path) -> list[str]:
     return [str(path) for path in paths]
 
 
-@pytest.mark.quick_cases("db", "parquet")
+@pytest.mark.quick_cases("parquet")
 def test_tables_of_every_kind_give_a_job_that_can_run(tables, tmp_path, capsys) -> None:
     assert init(tmp_path / "trial", "--from", *tables, "--label", "ill") == 0
     told = capsys.readouterr().out
@@ -120,6 +120,7 @@ def test_each_table_may_be_of_its_own_kind(tmp_path, capsys) -> None:
     assert main(["run", str(tmp_path / "trial" / "job.toml"), "--dry-run"]) == 0
 
 
+@pytest.mark.long
 def test_a_vertical_job_of_two_kinds(tmp_path) -> None:
     write_sqlite(tmp_path / "bank.db", rows_of(1))
     lines = [f"{1010 + number},{number % 4}" for number in range(80)]

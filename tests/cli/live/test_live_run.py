@@ -62,6 +62,7 @@ def live_options(tmp_path: Path) -> tuple[object, ...]:
     return "--live", "--live-token", tmp_path / "token"
 
 
+@pytest.mark.long
 def test_a_reader_sees_the_run_to_its_end_and_the_token_nowhere(workplace, readers, token, tmp_path) -> None:
     answer = workplace.run(*live_options(tmp_path))
     assert answer.code == 0, answer.err
@@ -79,6 +80,7 @@ def test_a_reader_sees_the_run_to_its_end_and_the_token_nowhere(workplace, reade
     assert [path for path in workplace.runs.rglob("*") if path.is_file() and token.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.long
 def test_the_page_knows_tests_that_training_sees(workplace, readers, token, tmp_path) -> None:
     """Metrics of rows that were trained on must not stand there as those of a test set."""
     workplace.edit("job.toml", r"classes =", 'test_data = "seen"\nclasses =')
@@ -98,6 +100,7 @@ def test_the_page_knows_tests_that_training_sees(workplace, readers, token, tmp_
         site.write_text(before)
 
 
+@pytest.mark.long
 def test_what_the_page_shows_holds_no_value_of_a_party(workplace, readers, token, tmp_path) -> None:
     """A planted number in one party's rows, and every row count, are in nothing that goes out."""
     rows = (workplace.folder / "east.csv").read_text().replace("\n", "\n", 1).splitlines()
@@ -120,6 +123,7 @@ def test_the_page_ends_with_an_interrupted_run(workplace, readers, token, tmp_pa
     assert (last["status"], last["stopped_by"]) == ("stopped", "KeyboardInterrupt")
 
 
+@pytest.mark.long
 def test_a_defect_of_the_page_is_told_and_ends_no_run(workplace, readers, token, tmp_path, monkeypatch) -> None:
     def fail(state, fact):
         raise KeyError("planted")

@@ -140,6 +140,7 @@ def damage(path: Path, how: Change) -> None:
     path.write_bytes(encode_arrays("model part", metadata, arrays))
 
 
+@pytest.mark.long
 def test_the_sound_parts_predict(folder: Path) -> None:
     assert predict() == 0
     assert (folder / "answers.csv").exists()

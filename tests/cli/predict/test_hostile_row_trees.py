@@ -146,6 +146,7 @@ def predict() -> int:
     return main(["predict", "run", "--data", "new.csv", "--out", "answers.csv"])
 
 
+@pytest.mark.long
 def test_the_sound_model_predicts(folder: Path) -> None:
     arrays, metadata = load_model(folder / "run" / "model.npz")
     assert metadata["columns"] == COLUMNS
@@ -154,6 +155,7 @@ def test_the_sound_model_predicts(folder: Path) -> None:
     assert len((folder / "answers.csv").read_text().splitlines()) == 3
 
 
+@pytest.mark.long_cases("too many categories")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_model_is_refused_in_words(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make, words = HOSTILE[name]

@@ -166,6 +166,7 @@ def predict() -> int:
     return main(["predict", "run", "--site", "site.toml", "--source", "clients", "--out", "answers.csv"])
 
 
+@pytest.mark.long
 def test_the_sound_parts_predict(folder: Path) -> None:
     _, guest = decode_arrays((folder / "run" / "parts" / "bank.npz").read_bytes(), "trees part", "the part")
     # The trees ask the host, so that its part counts.

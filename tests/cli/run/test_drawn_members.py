@@ -31,6 +31,7 @@ def nine(five):
     return five
 
 
+@pytest.mark.long
 def test_who_is_drawn_is_told_after_the_draw_and_not_before(nine) -> None:
     planned = json.loads(nine.run("--dry-run", "--json").out)
     assert "7 of 9 parties, drawn when the run begins" in planned["protections"][0]["detail"]
@@ -53,6 +54,7 @@ def test_who_is_drawn_is_told_after_the_draw_and_not_before(nine) -> None:
         assert [line[7:] for line in record.read_text().split("\n") if line.startswith("member ")] == openers
 
 
+@pytest.mark.long
 def test_a_run_that_is_resumed_keeps_the_committee(nine) -> None:
     nine.edit("job.toml", "rounds = 1", "rounds = 2")
     lost = [option for name in NAMES[5:] for option in ("--lose", f"{name}:2")]
@@ -104,6 +106,7 @@ def test_too_few_allowed_parties_are_refused_before_anything_is_written(nine) ->
     assert "policy.committee_members" in answer.err
 
 
+@pytest.mark.long
 def test_an_own_loop_draws_its_members(tmp_path) -> None:
     found = hekat.federate(lambda party: party.aggregate({"w": np.ones(3)}, weight=2), NAMES, folder=tmp_path / "loop")
     assert set(found.results) == set(NAMES)

@@ -21,6 +21,7 @@ def run_and_read(place, *options):
     return answer, json.loads((folder / "summary.json").read_text()), folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("party", ["north", pytest.param("south", marks=pytest.mark.long), "middle"])
 def test_a_run_goes_on_without_one_party(party, five) -> None:
     """The first party, one in between and the last one."""
@@ -49,6 +50,7 @@ def test_a_run_goes_on_without_one_party(party, five) -> None:
     assert "party, member of the committee, lost in round 2" in page
 
 
+@pytest.mark.long
 def test_the_audit_of_a_run_with_a_loss(five) -> None:
     five.shorten()
     _, _, folder = run_and_read(five, "--lose", "middle:2")
@@ -66,6 +68,7 @@ def test_the_audit_of_a_run_with_a_loss(five) -> None:
     )
 
 
+@pytest.mark.long
 def test_an_audit_tells_a_line_that_a_lost_party_left_out_of_its_ledger(five) -> None:
     """Cut to before its end, the ledger is not signed; rounds before the loss that it does not have are told."""
     five.shorten()
@@ -79,6 +82,7 @@ def test_an_audit_tells_a_line_that_a_lost_party_left_out_of_its_ledger(five) ->
     assert re.search(r"middle to hub, step 'round-\d/upload-\d+/\w+': received \(line \d+\) and never sent", answer.out)
 
 
+@pytest.mark.long
 def test_a_run_without_a_loss_does_not_speak_of_one(five) -> None:
     five.shorten()
     answer, summary, folder = run_and_read(five)
@@ -87,6 +91,7 @@ def test_a_run_without_a_loss_does_not_speak_of_one(five) -> None:
     assert "NOTE" not in five.call("audit", folder).out
 
 
+@pytest.mark.long
 def test_two_losses_end_the_run_and_it_goes_on_when_they_are_back(five) -> None:
     five.shorten()
     answer = five.run("--lose", "south:2", "--lose", "west:3")

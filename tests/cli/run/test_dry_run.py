@@ -22,6 +22,7 @@ def test_it_tells_bytes_and_seconds_and_writes_nothing(workplace) -> None:
     assert "on the line" not in answer.out
 
 
+@pytest.mark.long
 def test_json_holds_what_a_run_then_reports(workplace) -> None:
     told = json.loads(workplace.run("--dry-run", "--json", "--bandwidth", 100, "--latency", 20).out)
     own, other = told["protections"]

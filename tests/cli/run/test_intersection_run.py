@@ -44,6 +44,7 @@ def test_a_run_says_what_came_out_and_where_it_lies(clients) -> None:
         assert {row["client"] for row in csv.DictReader(file)} == {f"person-{number}" for number in range(10, 20)}
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 def test_the_report_is_drawn_anew(clients) -> None:
     assert clients.run("--json").code == 0

@@ -29,6 +29,7 @@ def stopped(workplace, begin_with):
     return folder
 
 
+@pytest.mark.long
 def test_a_resumed_run_takes_no_number_twice(workplace, stopped) -> None:
     before = next_number(stopped / "state" / "east")
     assert before > 0
@@ -40,6 +41,7 @@ def test_a_resumed_run_takes_no_number_twice(workplace, stopped) -> None:
     assert next_number(resumed / "state" / "north") == before + 2
 
 
+@pytest.mark.long
 def test_a_run_resumed_twice_goes_on_with_the_first_ones_state(workplace, stopped) -> None:
     assert workplace.run("--resume", stopped, "--lose", "south:3").code == 2
     second = workplace.folders()[-1]
@@ -102,6 +104,7 @@ def test_a_state_that_another_run_has_open(workplace, stopped) -> None:
     assert workplace.folders() == [stopped]
 
 
+@pytest.mark.long
 def test_a_party_keeps_its_own_state_from_run_to_run(workplace) -> None:
     workplace.edit("site.toml", r"\[party.east.data", '[party.east]\nstate = "kept/east"\n[party.east.data')
     assert workplace.run().code == 0
@@ -114,6 +117,7 @@ def test_a_party_keeps_its_own_state_from_run_to_run(workplace) -> None:
         assert sorted(path.name for path in (folder / "state").iterdir()) == ["north", "south"]
 
 
+@pytest.mark.long
 def test_with_a_state_for_each_the_run_keeps_none(workplace) -> None:
     for party in ("east", "south"):
         workplace.edit(
@@ -127,6 +131,7 @@ def test_with_a_state_for_each_the_run_keeps_none(workplace) -> None:
     assert not any("one machine plays all roles" in note for note in json.loads(answer.out)["notes"])
 
 
+@pytest.mark.long_cases("paillier")
 @pytest.mark.parametrize("kind", ["paillier", "none"])
 def test_other_protections_keep_none(kind, workplace) -> None:
     workplace.use_paillier()

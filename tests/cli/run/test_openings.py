@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 
 def run_and_read(place):
     answer = place.run("--json")
@@ -12,6 +14,7 @@ def run_and_read(place):
     return json.loads(answer.out), (folder / "report.html").read_text(), folder
 
 
+@pytest.mark.long
 def test_a_committee_of_three(workplace) -> None:
     summary, page, folder = run_and_read(workplace)
     settings = summary["settings"]
@@ -32,6 +35,7 @@ def test_a_committee_of_three(workplace) -> None:
     assert workplace.call("audit", folder).code == 0
 
 
+@pytest.mark.long
 def test_an_authority(workplace) -> None:
     workplace.open_by("authority", site='[party.notary]\nstate = "notary.s"')
     summary, page, folder = run_and_read(workplace)
@@ -45,6 +49,7 @@ def test_an_authority(workplace) -> None:
     assert "notary" in summary["bytes"]["by_role"]
 
 
+@pytest.mark.long
 def test_a_shared_key(workplace) -> None:
     workplace.open_by("shared")
     summary, page, folder = run_and_read(workplace)

@@ -43,7 +43,7 @@ def stopped_run(workplace, monkeypatch, *, after: int) -> Path:
     return workplace.folders()[-1]
 
 
-@pytest.mark.quick_cases("lattice")
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["lattice", "paillier"])
 def test_a_resumed_run_of_scaffold_ends_with_the_same_model(kind, workplace, monkeypatch) -> None:
     use_scaffold(workplace, 4, "error_feedback = true")
@@ -66,6 +66,7 @@ def test_a_resumed_run_of_scaffold_ends_with_the_same_model(kind, workplace, mon
     assert newest == {f"{party}-round-{n}.npz" for party in ("north", "east", "south") for n in (3, 4)}
 
 
+@pytest.mark.long
 def test_a_party_that_was_lost_takes_up_what_it_last_had(five) -> None:
     use_scaffold(five, 4)
     answer = five.run("--lose", "south:2", "--lose", "west:3")
@@ -103,6 +104,7 @@ def damage_names(path: Path) -> None:
     path.write_bytes(encode_arrays("own state", metadata, {f"{name}x": values for name, values in arrays.items()}))
 
 
+@pytest.mark.long_cases("damage_bytes-is damaged or was not written by Hekat")
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -159,7 +161,7 @@ def killed_as_the_second_round_is_saved(workplace, monkeypatch) -> Path:
     return folder
 
 
-@pytest.mark.quick_cases("scaffold")
+@pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["scaffold", "fedavg"])
 def test_a_run_that_is_killed_between_two_parties_saving_goes_on_from_the_round_that_all_have(
     algorithm, workplace, monkeypatch
@@ -178,6 +180,7 @@ def test_a_run_that_is_killed_between_two_parties_saving_goes_on_from_the_round_
         assert np.array_equal(whole[name], values), name
 
 
+@pytest.mark.long
 def test_a_resumed_run_that_is_killed_so_in_its_first_round_goes_on_from_its_own_folder(workplace, monkeypatch) -> None:
     """The resumed run has the checkpoint that it began with before it saves another."""
     use_scaffold(workplace, 3)
@@ -194,6 +197,7 @@ def test_a_resumed_run_that_is_killed_so_in_its_first_round_goes_on_from_its_own
         assert np.array_equal(again[name], values), name
 
 
+@pytest.mark.long
 def test_a_file_that_is_missing_of_both_rounds_is_named(workplace, begin_with, monkeypatch) -> None:
     def stop() -> None:
         use_scaffold(workplace)
@@ -210,11 +214,13 @@ def test_a_file_that_is_missing_of_both_rounds_is_named(workplace, begin_with, m
     assert workplace.folders() == [stopped]
 
 
+@pytest.mark.long
 def test_a_run_that_needs_no_such_states_writes_none(workplace) -> None:
     assert workplace.run().code == 0
     assert not (workplace.folders()[-1] / "own_states").exists()
 
 
+@pytest.mark.long
 def test_control_variates_are_in_no_file_that_parties_share(workplace) -> None:
     use_scaffold(workplace)
     assert workplace.run().code == 0
@@ -227,6 +233,7 @@ def test_control_variates_are_in_no_file_that_parties_share(workplace) -> None:
         assert values.shape != own["control/weight"].shape or not np.array_equal(values, own["control/weight"]), name
 
 
+@pytest.mark.long
 def test_the_summary_names_the_algorithm_and_counts_what_was_sent(workplace) -> None:
     use_scaffold(workplace, 2, 'optimiser = "yogi"', "stop_at_loss = 0.001", "error_feedback = true")
     workplace.edit("job.toml", r"\[protection\]", "[training.optimiser_settings]\nbeta_1 = 0.5\n\n[protection]")

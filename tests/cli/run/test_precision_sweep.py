@@ -14,7 +14,7 @@ def compare(workplace, bits: str) -> None:
     workplace.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["lattice", "paillier", "none"]')
 
 
-@pytest.mark.quick_cases("lattice")
+@pytest.mark.long
 @pytest.mark.parametrize("protection", ["lattice", "paillier"])
 def test_a_job_is_trained_at_other_bits_too(protection, workplace, monkeypatch, tmp_path) -> None:
     passing = tmp_path / "passing"
@@ -44,6 +44,7 @@ def test_a_job_is_trained_at_other_bits_too(protection, workplace, monkeypatch, 
     assert list(passing.iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_lost_party_is_lost_in_the_run_alone_and_the_report_says_so(five) -> None:
     five.edit("job.toml", r"\[protection\]", "[compare]\nbits = [8]\n\n[protection]")
     answer = five.run("--lose", "west:2", "--json")
@@ -75,6 +76,7 @@ def test_clipped_values_by_tensor_agree_with_the_rounds(workplace) -> None:
     assert {bound for tensor in history["tensors"] for bound in tensor["bound"]} == {0.001}
 
 
+@pytest.mark.long
 def test_bytes_by_step_add_up_to_all_bytes_of_a_role(workplace) -> None:
     summary = json.loads(workplace.run("--json").out)
     for role, found in summary["bytes"]["by_role"].items():

@@ -51,7 +51,7 @@ def tensors_of(folder) -> dict[str, np.ndarray]:
         return {name: model[name] for name in model.files if model[name].dtype.kind == "f"}
 
 
-@pytest.mark.quick_cases("lattice-True", "authority-False", "paillier-False", "none-True")
+@pytest.mark.quick_cases("authority-False", "paillier-False", "none-True")
 @pytest.mark.parametrize("hold_out", [False, True])
 def test_a_run_that_stopped_in_the_comparison_is_resumed_for_that_alone(hold_out, protected, comparing) -> None:
     if hold_out:
@@ -87,6 +87,7 @@ def test_a_run_that_stopped_in_the_comparison_is_resumed_for_that_alone(hold_out
     assert "is finished" in finished.err
 
 
+@pytest.mark.long
 def test_the_model_is_that_of_the_run_that_stopped(workplace, comparing) -> None:
     comparing(OSError("the machine goes down"))
     workplace.run()
@@ -100,6 +101,7 @@ def test_the_model_is_that_of_the_run_that_stopped(workplace, comparing) -> None
     assert all(values.tobytes() in kept for values in model.values())
 
 
+@pytest.mark.long
 def test_a_run_that_the_stop_rule_ended_is_resumed_for_the_comparison(workplace, comparing) -> None:
     workplace.edit("job.toml", "rounds = 2", "rounds = 3\nstop_at_loss = 100.0")
     comparing(OSError("the machine goes down"))
@@ -130,6 +132,7 @@ def test_models_that_differed_are_not_compared_again_from_one_checkpoint(protect
     assert protected.folders() == [stopped], "nothing was begun"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("liar", [pytest.param("north", marks=pytest.mark.long), "east"])
 def test_one_false_digest_after_a_round_takes_no_more_than_that_round(liar, workplace, monkeypatch) -> None:
     """It ends the run, as ever; resumed, the round is done again, and the model has the bits of a whole run."""

@@ -29,7 +29,7 @@ def expand(included):
     return [entry["parties"] for entry in included for _ in range(entry["first"], entry["last"] + 1)]
 
 
-@pytest.mark.quick_cases("lattice", "none")
+@pytest.mark.quick_cases("none")
 @pytest.mark.parametrize("protection", ["lattice", "paillier", "none"])
 def test_the_summary_tells_whose_updates_are_in_the_sums(protection, sampled) -> None:
     if protection == "paillier":
@@ -56,6 +56,7 @@ def test_the_summary_tells_whose_updates_are_in_the_sums(protection, sampled) ->
     assert audit.code == 0, audit.out
 
 
+@pytest.mark.long
 def test_a_plain_comparison_trains_with_the_same_parties(sampled) -> None:
     sampled.shorten()
     sampled.edit("job.toml", r"\[checks\]", "[compare]\nplain = true\n\n[checks]")
@@ -67,6 +68,7 @@ def test_a_plain_comparison_trains_with_the_same_parties(sampled) -> None:
     assert losses["encrypted"] == pytest.approx(losses["plain"], abs=1e-3)
 
 
+@pytest.mark.long
 def test_a_party_that_is_lost_in_a_round_it_is_not_sampled_in(sampled) -> None:
     sampled.shorten()
     samples = samples_of(sampled)
@@ -84,6 +86,7 @@ def test_a_party_that_is_lost_in_a_round_it_is_not_sampled_in(sampled) -> None:
     assert "Rounds with fewer" not in answer.out
 
 
+@pytest.mark.long
 def test_a_sampled_party_that_is_lost_ends_a_round_of_three_and_the_run_is_resumed(sampled) -> None:
     sampled.shorten()
     samples = samples_of(sampled)

@@ -173,6 +173,7 @@ def test_a_part_of_a_secret_is_found(start, tmp_path) -> None:
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 def test_no_secret_of_a_run_in_what_it_leaves(opening, workplace, monkeypatch) -> None:
     """Neither a round's secret, nor a seed, share or key of the parties, in any file, nor in what the run says."""

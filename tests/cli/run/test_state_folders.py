@@ -34,6 +34,7 @@ def digest_of(workplace) -> str:
     return hashlib.sha256((workplace.folder / "job.toml").read_bytes()).hexdigest()
 
 
+@pytest.mark.long
 def test_a_run_that_keeps_its_own_records_says_so_everywhere(workplace) -> None:
     answer = workplace.run()
     assert answer.code == 0
@@ -71,6 +72,7 @@ def test_who_does_not_play_every_party_names_a_folder(workplace) -> None:
     assert not (workplace.folder / "state").exists(), "a check makes nothing"
 
 
+@pytest.mark.long
 def test_hekat_init_names_a_folder_for_every_party(workplace) -> None:
     folder = workplace.folder / "new"
     assert workplace.call("init", folder, "--example").code == 0
@@ -159,6 +161,7 @@ def test_the_same_rows_without_a_party_are_refused_before_anything_is_written(op
     )  # not of the dry run
 
 
+@pytest.mark.long
 def test_a_job_after_a_loss_is_told_who_was_lost_and_who_refuses(five) -> None:
     """The parties are the same in both jobs, so that they are is no help; and all who refuse are named at once."""
     five.edit("job.toml", "rounds = 3", "rounds = 1")
@@ -182,6 +185,7 @@ def test_a_job_after_a_loss_is_told_who_was_lost_and_who_refuses(five) -> None:
     assert five.run("--dry-run").code == 0
 
 
+@pytest.mark.long
 def test_the_operators_word_lets_one_job_go_on(opened) -> None:
     leave_out_middle(opened)
     for party in PARTIES[:4]:
@@ -198,6 +202,7 @@ def test_the_operators_word_lets_one_job_go_on(opened) -> None:
     assert "sums of the rows of north may have been opened in a job of other parties" in opened.run().err
 
 
+@pytest.mark.long
 def test_a_comment_in_the_job_opens_no_sum_without_a_party(opened) -> None:
     with (opened.folder / "job.toml").open("a") as file:
         file.write("# as it was\n")
@@ -266,6 +271,7 @@ def test_a_state_that_is_not_the_rows_own_is_refused(opened) -> None:
     assert len(opened.folders()) == 1
 
 
+@pytest.mark.long
 def test_a_run_of_before_goes_on_once_its_records_are_moved_to_the_site(workplace) -> None:
     workplace.edit("job.toml", "rounds = 2", "rounds = 3")
     assert workplace.run("--lose", "east:2").code == 2

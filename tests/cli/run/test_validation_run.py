@@ -49,6 +49,7 @@ def events_of(folder) -> list[dict]:
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_a_job_with_rows_held_out_is_run_and_told_of_everywhere(validating) -> None:
     validating.edit("job.toml", "weight_max = 100", "weight_max = 100\n\n[compare]\nalone = true\nplain = true")
     validating.edit("site.toml", r"\[policy\]", '[policy]\nprotections = ["lattice", "none"]')
@@ -81,6 +82,7 @@ def test_a_job_with_rows_held_out_is_run_and_told_of_everywhere(validating) -> N
     assert validating.call("audit", folder).code == 0
 
 
+@pytest.mark.long
 def test_without_it_nothing_is_said_of_it(workplace) -> None:
     assert workplace.run().code == 0
     (folder,) = workplace.folders()
@@ -93,6 +95,7 @@ def test_without_it_nothing_is_said_of_it(workplace) -> None:
     assert "held out" not in (folder / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(validating, stop_at) -> None:
     stopped = stop_at("validation/final")
     answer = validating.run("--resume", stopped)
@@ -111,6 +114,7 @@ def test_a_run_that_ended_but_for_its_last_validation_is_resumed_for_that(valida
     assert "is finished" in again.err
 
 
+@pytest.mark.long
 def test_a_run_that_is_resumed_for_its_folds_tells_what_their_rounds_took(workplace, stop_at_in) -> None:
     workplace.edit("job.toml", r"\Z", "[validation]\nfolds = 2\n")
     stopped = stop_at_in(workplace, "fold-1/round-1")
@@ -122,6 +126,7 @@ def test_a_run_that_is_resumed_for_its_folds_tells_what_their_rounds_took(workpl
     assert summary["bytes"]["sum_sealed"] > 100
 
 
+@pytest.mark.long
 def test_a_resumed_run_ends_with_the_same_validation(validating, stop_at) -> None:
     whole = validating.run()
     assert whole.code == 0
@@ -131,6 +136,7 @@ def test_a_resumed_run_ends_with_the_same_validation(validating, stop_at) -> Non
     assert load_summary(resumed)["results"][-1]["validation"] == load_summary(first)["results"][-1]["validation"]
 
 
+@pytest.mark.long
 def test_a_run_is_not_resumed_on_a_table_that_changed(validating, stop_at) -> None:
     stopped = stop_at("round-2")
     path = validating.folder / "east.csv"
@@ -151,6 +157,7 @@ def test_a_run_is_not_resumed_on_a_table_that_changed(validating, stop_at) -> No
     assert validating.run("--resume", stopped).code == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"version": 1, "rows": {"east": {"key": "", "digest": ""}}}'])
 def test_a_damaged_record_of_rows_is_told(validating, stop_at, content: str) -> None:
     stopped = stop_at("round-2")

@@ -158,6 +158,7 @@ def test_an_audit_says_equations_over_rows(finished) -> None:
     assert not re.search(r"disclosed .*(gradient|loss)", learned)
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 def test_a_report_is_drawn_anew(finished) -> None:
     place, _ = finished
@@ -245,6 +246,7 @@ def test_a_wrong_prediction_is_answered_with_code_2(finished, options, told) -> 
     assert "cure: " in err
 
 
+@pytest.mark.long
 def test_a_dry_run_trains_nothing(place) -> None:
     code, out, err = place.run("--dry-run")
     assert code == 0, err
@@ -264,6 +266,7 @@ def test_a_dry_run_trains_nothing(place) -> None:
     assert place.folders() == []
 
 
+@pytest.mark.long
 def test_a_run_starts_from_the_weights_of_another(finished, place) -> None:
     """The first is of the same columns, in a place of its own; a dry run makes the same checks."""
     (start,) = finished[0].folders()
@@ -296,6 +299,7 @@ def test_a_start_from_other_columns_is_answered_with_code_2(finished, place, opt
     assert place.folders() == []
 
 
+@pytest.mark.long
 def test_a_run_that_stopped_says_how_it_goes_on_and_does(place, monkeypatch) -> None:
     advance = RunProgress.advance
 

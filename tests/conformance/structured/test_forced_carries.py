@@ -259,18 +259,23 @@ QUICK = also_long(
     [(bits, shape) for bits in BITS for shape in shapes_of(bits)],
     [(bits, shape) for bits in BITS if bits > 1040 and bits not in (2048, 2080) for shape in shapes_of(bits)],
 )
-# Every shape of a size whose pairs take a second; of the larger ones the two that turn with the size.
-LONG = [(bits, shape) for bits in LONG_BITS for shape in (SHAPES if bits <= 1041 else shapes_of(bits))]
+# Of pairs one shape of a size, the two of shapes_of in turns; test_every_pair has both, with more operands.
+PAIRS = [(bits, shapes_of(bits)[place % 2]) for place, bits in enumerate(b for b in BITS if b <= 1040 or b == 2048)]
+# Every shape of a size whose pairs take a second; of the larger ones the two that turn with the size, or one.
+BOTH = (2047, 2048, 2076, 2080, 3072)
+LONG = [
+    (bits, shape)
+    for place, bits in enumerate(LONG_BITS)
+    for shape in (SHAPES if bits <= 1041 else shapes_of(bits) if bits in BOTH else [shapes_of(bits)[place % 2]])
+]
 
 
-@pytest.mark.long_cases("every-516-ones", "every-2080-below", "every-2048-above", "every-2080-ones")
-@pytest.mark.parametrize(("bits", "shape"), QUICK)
+@pytest.mark.parametrize(("bits", "shape"), PAIRS)
 def test_pairs(engine, numbers, operands, bits, shape):
     check_products(engine, numbers, operands.square(bits, shape), pair_products(operands, bits, shape))
 
 
-@pytest.mark.long_cases("every-512-ones", "every-2080-below", "every-2048-ones")
-@pytest.mark.parametrize(("bits", "shape"), QUICK)
+@pytest.mark.parametrize(("bits", "shape"), PAIRS)
 def test_squares_of_pairs(engine, numbers, operands, bits, shape):
     check_squares(engine, numbers, operands.square(bits, shape), pair_squares(operands, bits, shape))
 

@@ -18,7 +18,7 @@ def align(firms) -> None:
     (firms.folder / "site.toml").write_text(text.replace("id = 'person'", "ignore = ['person']"))
 
 
-@pytest.mark.quick_cases("50-arbiter-lattice", "0-shared_weights-paillier", "0-arbiter-paillier")
+@pytest.mark.quick_cases("0-arbiter-paillier")
 @pytest.mark.parametrize(
     ("form", "kind"), [("shared_weights", "paillier"), ("arbiter", "paillier"), ("arbiter", "lattice")]
 )
@@ -62,6 +62,7 @@ def test_large_batches_are_reckoned_by_their_rows(firms, monkeypatch) -> None:
     assert [role.later.sent_bytes for role in scaled.roles] == [0.0, 0.0]
 
 
+@pytest.mark.long
 def test_batches_beyond_one_ciphertext_are_reckoned_by_their_ciphertexts(firms) -> None:
     """Scores and residuals grow with the rows, masked gradients do not."""
     rows = 2 * PRODUCTS.degree + 5

@@ -9,6 +9,7 @@ from hekat.cost.vertical_network import cost_of_network_job
 from hekat.launch.vertical_network.run import run_network_job
 
 
+@pytest.mark.quick_cases("2")
 @pytest.mark.parametrize("epochs", [2, 5])
 def test_bytes_are_those_of_the_run_to_within_a_tenth(clinics, epochs: int) -> None:
     """In 5 epochs hosts encrypt the features of a batch once, in 2 they do not: the rehearsal of 2 says what 5 take."""

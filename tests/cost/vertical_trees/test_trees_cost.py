@@ -26,6 +26,7 @@ def align(clinics) -> None:
     (clinics.folder / "site.toml").write_text(text.replace("id = 'patient'", "ignore = ['patient']"))
 
 
+@pytest.mark.long_cases("lattice-", "lattice-hide_partition = true\\n", "paillier-key_bits = 2048\\n")
 @pytest.mark.parametrize(
     ("protection", "sections"),
     [

@@ -30,6 +30,7 @@ def test_both_end_at_once_on_the_line_that_is_told(other: Cost, even: float | No
         assert ends[0] == pytest.approx(ends[1])
 
 
+@pytest.mark.long_cases("lattice-paillier")
 @pytest.mark.parametrize(("kind", "other"), [("lattice", "paillier"), ("paillier", "lattice")])
 def test_the_other_protection_costs_what_a_job_that_names_it_costs(clinics, kind: str, other: str) -> None:
     keys = {"lattice": "", "paillier": "key_bits = 3072\n"}

@@ -163,6 +163,7 @@ def test_sensors_that_tell_nothing_are_no_failure(broken, unknown):
     }
 
 
+@pytest.mark.long
 def test_importing_hekat_looks_for_no_gpu():
     """Neither CuPy nor the driver is touched before somebody asks for a GPU."""
     program = (

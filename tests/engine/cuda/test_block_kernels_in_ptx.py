@@ -26,6 +26,9 @@ from .ptx.program import Instruction
 KEY, ERROR_KEY = bytes(range(32)), bytes(range(100, 132))
 # Two primes and five lanes.
 QUICK = ("C8-256",)
+# One to five lanes, narrower and wider than 32 bits; few and many bits dropped; one prime, two alike, two unlike.
+# All sets are tried on the emulated device (tests/conformance/ring).
+LONG = ("A8-4", "A16-4", "A24-4", "A32-4", "A8-32", "A16-256", "C16-128", "C24-128", "C32-256")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def cpu() -> Any:
     return CpuEngine(1)
 
 
-@pytest.fixture(params=[name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in SETS])
+@pytest.fixture(params=[*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)])
 def form(request: pytest.FixtureRequest) -> Any:
     return SETS[request.param].form
 
@@ -52,6 +55,7 @@ def test_streams(ptx: Any, cpu: Any, form: Any) -> None:
         np.testing.assert_array_equal(getattr(ptx, operation)(*arguments), getattr(cpu, operation)(*arguments))
 
 
+@pytest.mark.long
 def test_transforms(ptx: Any, cpu: Any, form: Any) -> None:
     ring = form.ring
     a = cpu.expand_uniform(ring, KEY, 0, 2)
@@ -62,6 +66,7 @@ def test_transforms(ptx: Any, cpu: Any, form: Any) -> None:
         np.testing.assert_array_equal(found, getattr(cpu, operation)(ring, *operands))
 
 
+@pytest.mark.long
 def test_sums_by_bin(ptx: Any, cpu: Any, form: Any) -> None:
     """Plaintexts in which many digits meet, and the largest elements."""
     ring, window = form.ring, form.ring.degree // 8
@@ -82,7 +87,7 @@ def test_matrix_products(ptx: Any, cpu: Any, form: Any) -> None:
     np.testing.assert_array_equal(ptx.ring_dot(ring, a, b), cpu.ring_dot(ring, a, b))
 
 
-@pytest.mark.quick_cases("C8-256-None")
+@pytest.mark.long
 @pytest.mark.parametrize("value_count", [pytest.param(1, marks=pytest.mark.long), 77, None])
 def test_a_masked_sum(ptx: Any, cpu: Any, form: Any, value_count: int | None) -> None:
     """From values to bytes, added twice, written and opened: each step as on the CPU. None: more than one chunk."""

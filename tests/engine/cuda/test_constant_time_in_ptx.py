@@ -63,7 +63,7 @@ VARTIME: dict[str, Operation] = {
 
 
 def traces(
-    layout: tuple[int, int], pairs: bool, operations: Sequence[Operation], secrets: int = 3
+    layout: tuple[int, int], pairs: bool, operations: Sequence[Operation], secrets: int = 2
 ) -> Iterator[list[Launches]]:
     """For several secrets the launches that make the modulus' constants, and then those of each operation."""
     threads, limbs = layout
@@ -89,7 +89,7 @@ def traces(
 def quick_traces() -> dict[str, list[Launches]]:
     """The launches for each secret, by operation; "load" are those before all operations."""
     operations = [(CONSTANT_TIME | VARTIME)[name] for name in QUICK]
-    by_secret = traces(QUICK_LAYOUT, True, operations, secrets=2)
+    by_secret = traces(QUICK_LAYOUT, True, operations)
     return dict(zip(("load", *QUICK), map(list, zip(*by_secret, strict=True)), strict=True))
 
 

@@ -82,6 +82,7 @@ def test_events_have_the_loss_of_the_models_that_the_owner_was_given(finished) -
     assert events[-1]["event"] == "finished"
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 def test_the_report_says_who_learned_what(finished, encrypted) -> None:
     summary = load_summary(finished.result.folder)
@@ -116,6 +117,7 @@ def test_the_owners_file_predicts_as_every_linear_model(finished, tmp_path, caps
     assert main(["report", str(result.folder)]) == 0
 
 
+@pytest.mark.long
 def test_a_host_may_be_the_owner_and_holds_rows_out(clinics, run) -> None:
     clinics.write_job("[validation]\nhold_out = 0.25\n", head="", owner="lake", training="")
     summary = run().summary

@@ -147,6 +147,7 @@ def models_at(sites: LoopSites) -> dict[str, dict[str, np.ndarray]]:
     return {party: load_model(next(sites.runs(party).glob("*/model.npz")))[0] for party in sites.parties}
 
 
+@pytest.mark.long
 def test_an_unmodified_app_trains_and_every_site_has_the_weighted_mean(tmp_path: Path) -> None:
     sites = make_sites(tmp_path)
     apps = {party: make_app(party) for party in PARTIES}
@@ -164,6 +165,7 @@ def test_an_unmodified_app_trains_and_every_site_has_the_weighted_mean(tmp_path:
         assert events.count('"evaluate"') == events.count('"train"') == 2
 
 
+@pytest.mark.long
 def test_the_server_sees_no_array_no_weight_and_no_metric(tmp_path: Path) -> None:
     sites = make_sites(tmp_path)
     grid, result = run_app(sites, strategy_of(sites))
@@ -177,6 +179,7 @@ def test_the_server_sees_no_array_no_weight_and_no_metric(tmp_path: Path) -> Non
     assert not any(secret in parcel for secret in secrets for parcel in carried)
 
 
+@pytest.mark.long
 def test_the_initial_arrays_are_sent_once_and_no_model_after(tmp_path: Path) -> None:
     sites = make_sites(tmp_path)
     grid, _ = run_app(sites, strategy_of(sites))
@@ -192,6 +195,7 @@ def test_the_text_of_a_failing_app_stays_at_the_site(tmp_path: Path) -> None:
     assert not any(str(SECRET).encode() in values_in(reply) for reply in grid.seen)
 
 
+@pytest.mark.long
 def test_a_site_that_cannot_note_metrics_leaves_and_says_so(tmp_path: Path) -> None:
     four = (*PARTIES, "river")
     sites = make_sites(tmp_path, four)
@@ -229,6 +233,7 @@ def test_an_app_whose_arrays_cannot_be_summed_leaves(tmp_path: Path) -> None:
     assert (outcome.kind, "InputError" in outcome.error) == ("TrainingFailedError", True)
 
 
+@pytest.mark.long
 def test_a_node_that_goes_silent_is_lost_and_the_others_finish(tmp_path: Path) -> None:
     four = (*PARTIES, "river")
     sites = make_sites(tmp_path, four)
@@ -248,6 +253,7 @@ def test_a_node_that_goes_silent_is_lost_and_the_others_finish(tmp_path: Path) -
     assert not list(sites.runs("river").glob("*/model.npz"))
 
 
+@pytest.mark.long
 def test_a_server_that_may_learn_the_model_has_the_sites_mean(tmp_path: Path) -> None:
     sites = make_sites(tmp_path, more="server_learns_model = true")
     for party in PARTIES:
@@ -267,6 +273,7 @@ def test_a_server_that_may_learn_the_model_has_the_sites_mean(tmp_path: Path) ->
     assert "to the engine's server" in ledger
 
 
+@pytest.mark.long
 def test_a_server_that_learns_the_model_cannot_give_one_site_another(tmp_path: Path) -> None:
     """Sites that train on models of the server's choice would let it read one update in the mean that it is given."""
     sites = make_sites(tmp_path, more="server_learns_model = true")

@@ -22,6 +22,7 @@ def test_there_are_no_other_names() -> None:
         _ = hekat.flower.strategy
 
 
+@pytest.mark.long
 def test_the_party_process_needs_no_engine() -> None:
     program = "import sys; sys.modules['flwr'] = None\nfrom hekat.cli.main import main; main(['party', '--help'])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -29,6 +30,7 @@ def test_the_party_process_needs_no_engine() -> None:
     assert "beside" in done.stdout
 
 
+@pytest.mark.long
 def test_a_courier_loads_nothing_of_the_roles() -> None:
     # Flower starts a process for every message of every site: what it loads, each round pays for.
     pytest.importorskip("flwr", reason="needs hekat[flower]")

@@ -45,6 +45,7 @@ def test_every_site_has_the_weighted_mean_and_the_server_nothing(tmp_path: Path)
     assert not any(trained in parcel for parcel in engine.seen)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("evaluates", [True, False])
 def test_a_further_round_takes_two_legs(tmp_path: Path, evaluates: bool) -> None:
     """As many as plain FedAvg takes, by its messages to train and to evaluate."""
@@ -65,6 +66,7 @@ def test_without_evaluation_messages_to_train_carry_all(tmp_path: Path) -> None:
     assert not legs.lost
 
 
+@pytest.mark.long
 def test_a_party_without_replies_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
     sites = make_sites(tmp_path, FOUR)
     _, legs, aggregator = play(sites, lose={"river": 10})
@@ -77,6 +79,7 @@ def test_a_party_without_replies_is_lost_and_the_others_go_on(tmp_path: Path) ->
     assert sites.outcome("river", aggregator.run_id).kind
 
 
+@pytest.mark.long
 def test_a_party_that_is_lost_at_any_leg_holds_nobody_up(tmp_path: Path) -> None:
     """Also once the aggregator, which else tells the others, has ended."""
     _, legs, _ = play(make_sites(tmp_path / "whole", FOUR))

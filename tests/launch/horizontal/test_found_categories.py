@@ -117,6 +117,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_together(jobs_in(tmp_path_factory.mktemp("listed"), LIST))
 
 
+@pytest.mark.long
 def test_places_in_the_table_follow_from_a_key_that_the_aggregator_lacks(tmp_path: Path, monkeypatch) -> None:
     """It knows the session: by that alone it could add a text of its own to the sum, and see whether it was there."""
     seen: list[tuple[bytes, bytes, bytes]] = []
@@ -139,6 +140,7 @@ def test_places_in_the_table_follow_from_a_key_that_the_aggregator_lacks(tmp_pat
     assert {len(key) for key, _, _ in seen} == {32}
 
 
+@pytest.mark.long
 def test_roles_apart_train_the_model_of_the_job_that_lists_all_texts(tmp_path: Path, listed: Path) -> None:
     apart = jobs_in(tmp_path / "apart", FOUND)
     order = order_of(apart)
@@ -165,6 +167,7 @@ def test_roles_in_processes_of_their_own_do_so_too(fork, tmp_path: Path, listed:
         assert_same(arrays_in(apart.run_of(party)), arrays_in(listed))
 
 
+@pytest.mark.long
 def test_one_machine_finds_them_too_and_compares(tmp_path: Path) -> None:
     """With test data, each party alone, and the same in the clear; a text that training did not have is "other"."""
     more = "[validation]\nhold_out = 0.2\n[compare]\nalone = true\nplain = true\n"
@@ -195,6 +198,7 @@ def test_folds_are_cross_validated_on_the_same_categories(tmp_path: Path) -> Non
     assert results[0] == results[1]
 
 
+@pytest.mark.long
 def test_a_column_that_nobody_needs_for_other_texts_is_no_warning(tmp_path: Path) -> None:
     apart = jobs_in(tmp_path / "found", FOUND)
     for party in PARTIES:
@@ -205,6 +209,7 @@ def test_a_column_that_nobody_needs_for_other_texts_is_no_warning(tmp_path: Path
     assert not any("job=other" in note for note in summary["notes"])
 
 
+@pytest.mark.long
 def test_new_rows_are_predicted_by_the_categories_that_were_found(tmp_path: Path, capsys) -> None:
     apart = jobs_in(tmp_path / "found", FOUND)
     folder = run_together(apart)
@@ -218,6 +223,7 @@ def stopped_after_two(place: Path):
     return apart, run_until(apart, rb"round-3/upload-\d+/released")
 
 
+@pytest.mark.long
 def test_a_resumed_run_keeps_the_categories_of_its_checkpoint(tmp_path: Path, listed: Path) -> None:
     apart, order = stopped_after_two(tmp_path / "found")
     checkpoint = load_checkpoint(runs_of(apart, "north") / order.run_id / CHECKPOINT_FILE, apart.job.digest)
@@ -228,6 +234,7 @@ def test_a_resumed_run_keeps_the_categories_of_its_checkpoint(tmp_path: Path, li
         assert_same(arrays_in(runs_of(apart, party) / again.run_id), arrays_in(listed))
 
 
+@pytest.mark.long
 def test_a_run_is_not_resumed_with_a_table_of_other_texts(tmp_path: Path) -> None:
     apart, order = stopped_after_two(tmp_path / "found")
     rows = apart.place / "north.csv"
@@ -260,6 +267,7 @@ def test_an_entry_that_is_no_text_is_no_vocabulary(entry: object) -> None:
         decode_vocabulary("checkpoint", entry, ["job"])
 
 
+@pytest.mark.long
 def test_a_party_that_resumes_with_other_texts_is_found_out(tmp_path: Path) -> None:
     """The forged list is well-formed, and as long as the others'; the digests of the parties' models hold it."""
     apart, order = stopped_after_two(tmp_path / "found")
@@ -277,6 +285,7 @@ def test_a_party_that_resumes_with_other_texts_is_found_out(tmp_path: Path) -> N
     assert not any((runs_of(apart, party) / again.run_id / "model.npz").exists() for party in PARTIES)
 
 
+@pytest.mark.long
 def test_a_hostile_table_ends_the_run_in_its_phase(tmp_path: Path, monkeypatch) -> None:
     fill = agree_on_categories.fill_table
 
@@ -302,6 +311,7 @@ def test_a_party_that_leaves_while_categories_are_found_ends_the_run(tmp_path: P
     assert "east" in str(caught.value)
 
 
+@pytest.mark.long
 def test_a_dry_run_counts_what_is_found_here_and_what_finding_costs(tmp_path: Path, capsys) -> None:
     apart = jobs_in(tmp_path / "found", FOUND)
     assert main(["run", str(apart.together / "job.toml"), "--dry-run"]) == 0
@@ -372,6 +382,7 @@ def test_a_column_that_nobody_has_texts_in_is_named(tmp_path: Path) -> None:
         load_inputs(apart.together / "job.toml")
 
 
+@pytest.mark.long
 def test_a_party_whose_column_is_empty_trains_by_the_others_categories(tmp_path: Path) -> None:
     apart = jobs_in(tmp_path / "found", FOUND)
     rows = (apart.place / "south.csv").read_text().splitlines()

@@ -93,6 +93,7 @@ def test_the_checkpoint_holds_mean_and_spread_of_all_labels(whole: Path) -> None
     assert max(float(np.abs(values).max()) for values in state.parameters.values()) < 10
 
 
+@pytest.mark.long
 def test_a_resumed_run_ends_with_the_same_model(tmp_path: Path) -> None:
     apart = costs_in(tmp_path / "stopped")
     order = run_until(apart, rb"round-3/upload-\d+/released")
@@ -104,6 +105,7 @@ def test_a_resumed_run_ends_with_the_same_model(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found.parameters[name], values)
 
 
+@pytest.mark.long
 def test_a_search_whose_slopes_are_clipped_in_every_round_has_not_converged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_search_whose_slopes_are_clipped_in_every_round_has_not_converged(
     assert any("clipping held training back" in warning for warning in brief_of(summary).warnings)
 
 
+@pytest.mark.long
 def test_a_role_apart_does_not_resume_on_rows_in_another_order(tmp_path: Path) -> None:
     apart = costs_in(tmp_path / "stopped")
     order = run_until(apart, rb"round-3/upload-\d+/released")

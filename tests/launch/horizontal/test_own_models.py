@@ -166,6 +166,7 @@ def run_alone(code: str, run: Path) -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_the_model_opens_in_plain_torch_and_predicts_the_same(trained: Path) -> None:
     summary = json.loads((trained / "summary.json").read_text())
     found = run_alone(PLAIN_TORCH, trained)
@@ -194,6 +195,7 @@ def test_rows_beyond_the_reach_of_the_module_get_no_answer(trained: Path, tmp_pa
     assert not out.exists()
 
 
+@pytest.mark.long
 def test_a_run_that_is_resumed_ends_with_the_same_model(trained: Path, tmp_path: Path) -> None:
     job = write(tmp_path, job=JOB.replace("plain = true", "plain = false"))
     runs = tmp_path / "runs"
@@ -249,6 +251,7 @@ def test_code_that_changes_after_the_checks_is_found_by_the_parties(tmp_path: Pa
     assert (caught.value.party, caught.value.step) == ("hub", "ready")
 
 
+@pytest.mark.long
 def test_parties_that_make_their_models_at_once_begin_alike(tmp_path: Path) -> None:
     inputs = load_inputs(write(tmp_path))
     torch.manual_seed(5)

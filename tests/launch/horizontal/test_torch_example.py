@@ -26,6 +26,7 @@ def test_every_digit_is_in_one_table(tmp_path: Path) -> None:
     assert model.averaged == {"2.running_mean", "2.running_var"}
 
 
+@pytest.mark.long
 def test_it_trains_and_predicts_as_the_document_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three of its rounds."""
     folder = tmp_path / "torch_model"

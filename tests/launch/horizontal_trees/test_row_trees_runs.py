@@ -27,6 +27,7 @@ def run(clinics, tmp_path):
     return play
 
 
+@pytest.mark.long
 def test_the_protected_run_ends_with_the_trees_of_the_run_in_the_clear(clinics, run, finished) -> None:
     clinics.write_whole_job("[protection]\nkind = 'none'\n")
     plain, masked = load_summary(run().folder), load_summary(finished.result.folder)
@@ -104,6 +105,7 @@ def test_new_rows_are_predicted_by_whoever_has_the_model(finished, tmp_path, cap
     assert "lacks columns of the model" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_regression_is_measured_by_its_error(clinics, run) -> None:
     clinics.write_tables(numbers=True)
     clinics.write_job(f"{MEASURED}[protection]\nkind = 'none'\n", head='test_data = "test"', classes="")
@@ -114,6 +116,7 @@ def test_a_regression_is_measured_by_its_error(clinics, run) -> None:
     assert load_any_model(result.folder).classes is None
 
 
+@pytest.mark.long
 def test_a_stopped_run_goes_on_from_its_last_tree_and_ends_as_if_it_had_not_stopped(
     clinics, run, finished, tmp_path, monkeypatch
 ) -> None:
@@ -143,6 +146,7 @@ def test_a_stopped_run_goes_on_from_its_last_tree_and_ends_as_if_it_had_not_stop
         run_row_trees_job(clinics.load_inputs(), tmp_path / "other", resume_from=folder)
 
 
+@pytest.mark.long
 def test_a_lost_party_ends_the_run_by_name_unless_the_job_bears_it(clinics, run, tmp_path) -> None:
     with pytest.raises(PartyStoppedError, match="lake") as stopped:
         run(dropouts={"lake": 2})
@@ -184,6 +188,7 @@ def test_a_class_that_no_party_has_and_too_few_rows_for_a_leaf_are_refused_befor
         clinics.load_inputs()
 
 
+@pytest.mark.long
 def test_a_dry_run_tells_what_a_run_sends_and_writes_nothing(finished, tmp_path, capsys) -> None:
     clinics = finished.clinics
     before = sorted(clinics.folder.iterdir())
@@ -203,6 +208,7 @@ def test_a_dry_run_tells_what_a_run_sends_and_writes_nothing(finished, tmp_path,
     assert main(["run", job, "--dry-run", "--lose", "lake:2"]) == 2
 
 
+@pytest.mark.long
 def test_a_rehearsal_on_fewer_rows_has_leaves_of_fewer_rows(clinics, monkeypatch) -> None:
     monkeypatch.setattr(horizontal_trees, "REHEARSED_ROWS", (40, 80))
     path = clinics.write_job(MEASURED)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from threading import Event
 
+import pytest
+
 from hekat.launch.local.children import Children
 
 
+@pytest.mark.long
 def test_a_module_in_the_current_folder_is_not_imported(tmp_path, monkeypatch) -> None:
     """One that came with a job, say, would run in a process that holds a key."""
     (tmp_path / "json.py").write_text("raise SystemExit(77)")

@@ -211,6 +211,7 @@ with join_relay(Path(sys.argv[1]), JoinRequest.of("b", bytes(range(32))), timeou
 """
 
 
+@pytest.mark.long_cases("be killed while it waits")
 @pytest.mark.parametrize("way", ["kill itself", "be killed while it waits"])
 def test_a_killed_process_is_a_dropout_at_once(path, way: str) -> None:
     process: list[subprocess.Popen[bytes]] = []

@@ -27,6 +27,7 @@ def customers(place: Path, timeout_s: float = 60) -> RolesApart:
     return RolesApart(place, JOB.format(timeout_s=timeout_s), ("bank", "insurer"), sites)
 
 
+@pytest.mark.long
 def test_roles_meet_at_the_socket_and_their_runs_have_one_id(tmp_path) -> None:
     apart = customers(tmp_path)
     socket = tmp_path / "relay.sock"
@@ -67,6 +68,7 @@ def test_roles_that_cannot_meet_are_refused_by_name(tmp_path, capsys, roles) -> 
     assert not (tmp_path / "relay.sock").exists()
 
 
+@pytest.mark.long
 def test_sigterm_leaves_no_socket(tmp_path) -> None:
     apart = customers(tmp_path)
     socket = tmp_path / "relay.sock"

@@ -115,6 +115,7 @@ def test_the_command_writes_a_binding_once(tmp_path: Path, capsys: pytest.Captur
     assert main(["keys", "bind", str(key), "--kit", str(tmp_path)]) == 2
 
 
+@pytest.mark.long_cases("bound")
 @pytest.mark.parametrize(
     ("insurer", "told"),
     [

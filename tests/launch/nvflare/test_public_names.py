@@ -24,6 +24,7 @@ def test_there_are_no_other_names() -> None:
         _ = hekat.nvflare.recipe
 
 
+@pytest.mark.long
 def test_commands_need_no_engine() -> None:
     program = f"{WITHOUT}from hekat.cli.main import main; sys.exit(main(['doctor', '--json']))"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0

@@ -69,7 +69,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     return model_of(apart, "north", order)
 
 
-@pytest.mark.quick_cases("one had not saved the last round")
+@pytest.mark.long
 @pytest.mark.parametrize("one_is_behind", [False, True], ids=["all saved it", "one had not saved the last round"])
 def test_a_resumed_run_has_the_same_bits(tmp_path: Path, unbroken: dict[str, np.ndarray], one_is_behind: bool) -> None:
     apart = clinics(tmp_path, 3, COMMITTEE, rounds=3)
@@ -87,6 +87,7 @@ def test_a_resumed_run_has_the_same_bits(tmp_path: Path, unbroken: dict[str, np.
         assert f'"rounds_done": {1 if one_is_behind else 2}' in told
 
 
+@pytest.mark.long
 def test_a_resumed_run_that_stops_before_it_saves_a_round_is_resumed_from_its_own_folder(
     tmp_path: Path, unbroken: dict[str, np.ndarray]
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_resumed_run_that_stops_before_it_saves_a_round_is_resumed_from_its_ow
         np.testing.assert_array_equal(model_of(apart, "east", third)[name], values)
 
 
+@pytest.mark.long
 def test_a_round_set_aside_at_one_site_is_gone_on_from_where_the_others_have_saved_a_later_one(
     tmp_path: Path, unbroken: dict[str, np.ndarray]
 ) -> None:
@@ -127,6 +129,7 @@ def test_a_site_without_its_checkpoint_says_so_and_sends_nothing(tmp_path: Path)
     assert not engine.seen
 
 
+@pytest.mark.long
 def test_sites_without_a_round_in_common_name_them(tmp_path: Path) -> None:
     apart = clinics(tmp_path, 3, COMMITTEE, rounds=3)
     order = run_until(apart, SAVED_TWO)
@@ -137,6 +140,7 @@ def test_sites_without_a_round_in_common_name_them(tmp_path: Path) -> None:
     assert any("east: 2; north: 1; south: 1, 2" in text for text in told), ended
 
 
+@pytest.mark.long
 def test_sites_with_other_models_find_out_before_an_update_leaves(tmp_path: Path) -> None:
     apart = clinics(tmp_path, 3, COMMITTEE, rounds=3)
     order = run_until(apart, SAVED_TWO)
@@ -151,6 +155,7 @@ def test_sites_with_other_models_find_out_before_an_update_leaves(tmp_path: Path
     assert not any((runs_of(apart, party) / again.run_id / MODEL_FILE).exists() for party in PARTIES)
 
 
+@pytest.mark.long
 def test_a_vertical_run_is_resumed_too(tmp_path: Path, paillier_keys) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

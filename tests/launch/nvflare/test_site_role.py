@@ -20,6 +20,7 @@ KIND = "ecdh"
 COMMITTEE = 'kind = "lattice"\nopening = "committee"'
 
 
+@pytest.mark.long_cases("horizontal")
 @pytest.mark.parametrize("protocol", ["horizontal", "psi"])
 def test_every_site_plays_its_role_by_its_own_files(tmp_path: Path, protocol: str) -> None:
     apart = clinics(tmp_path, 3, COMMITTEE, rounds=1) if protocol == "horizontal" else customers(tmp_path, KIND)

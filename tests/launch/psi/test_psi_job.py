@@ -96,6 +96,7 @@ def test_events_tell_how_it_went(inputs, workplace) -> None:
     assert events[0]["protocol"] == "psi"
 
 
+@pytest.mark.long
 def test_progress_is_told_of_every_role(inputs, workplace) -> None:
     told = {}
 

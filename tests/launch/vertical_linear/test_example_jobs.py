@@ -48,6 +48,7 @@ def auc_in_one_place(firms: tuple[str, ...]) -> float:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", JOBS)
 def test_the_jobs_pass_every_check(job, tmp_path, capsys) -> None:
     assert main(["run", str(EXAMPLES / job), "--runs", str(tmp_path), "--dry-run"]) == 0

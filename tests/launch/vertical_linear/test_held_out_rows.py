@@ -29,6 +29,7 @@ def test_rows_are_split_alike_and_each_is_in_one_part() -> None:
     assert len(hold_out_rows(tables[0], 1e-6, 7)[1]) == 1
 
 
+@pytest.mark.long_cases("shared_weights")
 @pytest.mark.parametrize("form", ["shared_weights", "arbiter"])
 def test_a_run_measures_on_rows_that_it_did_not_train_on(firms, form) -> None:
     if form == "arbiter":

@@ -50,6 +50,7 @@ def labels_alone(firms) -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("guest", "holders"),
     [
@@ -87,6 +88,7 @@ def test_a_quiet_party_is_told_nothing_but_the_end(three_firms) -> None:
     assert "bank and insurer hold the shares" in (result.folder / "ledger" / "telephone.jsonl").read_text()
 
 
+@pytest.mark.long
 def test_a_run_that_the_quiet_party_left_goes_on(three_firms, monkeypatch) -> None:
     whole = opened(run(three_firms).folder)
     send = RecordedChannel.send
@@ -105,6 +107,7 @@ def test_a_run_that_the_quiet_party_left_goes_on(three_firms, monkeypatch) -> No
     np.testing.assert_allclose(opened(resumed.folder), whole, rtol=0, atol=UNIT)
 
 
+@pytest.mark.long
 def test_a_warm_start_takes_the_same_holders_alone(three_firms) -> None:
     first = run(three_firms)
     then = run(three_firms, start_from=first.folder)

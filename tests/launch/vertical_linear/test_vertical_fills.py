@@ -48,6 +48,7 @@ def name_claims(rows: list[list[object]]) -> list[list[object]]:
     return [[row[0], "many" if float(str(row[1])) > 0 else "few", *row[2:]] for row in rows]
 
 
+@pytest.mark.long
 def test_categories_that_an_owner_finds_are_in_no_job_and_in_its_own_part_alone(firms) -> None:
     firms.write_job('[columns."*"]\ncategories = "found"\nunknown = "ignore"\n', test_data='"clients-test"')
     for data, count, seed in (("clients", 120, 3), ("clients-test", 40, 4)):

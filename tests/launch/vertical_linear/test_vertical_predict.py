@@ -39,6 +39,7 @@ def trained(trained_once, tmp_path):
     return own, load_site(folder / "site.toml"), replace(run, folder=folder / run.folder.relative_to(firms.folder))
 
 
+@pytest.mark.long
 def test_only_receivers_have_answers(trained) -> None:
     _, site, result = trained
     found = predict_jointly(result.folder, site, "clients-test", ("insurer",))
@@ -154,6 +155,7 @@ def test_a_model_without_one_of_its_parts_is_refused(trained) -> None:
         predict_jointly(result.folder, site, "clients-test")
 
 
+@pytest.mark.long
 def test_parts_of_two_models_are_refused(trained) -> None:
     firms, site, result = trained
     other = run_vertical_job(firms.load_inputs(), firms.folder / "other")
@@ -162,6 +164,7 @@ def test_parts_of_two_models_are_refused(trained) -> None:
         predict_jointly(result.folder, site, "clients-test")
 
 
+@pytest.mark.long
 def test_shares_predict_what_the_run_predicted(firms, key_files) -> None:
     firms.write_site(party=key_files)
     firms.write_job("[protection]\nkey_bits = 2048\nkind = 'none'\n", test_data='"clients-test"')

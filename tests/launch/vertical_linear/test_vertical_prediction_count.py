@@ -47,6 +47,7 @@ def count_of(folder, party: str) -> int:
         return counter.next_value
 
 
+@pytest.mark.long
 def test_a_runs_own_test_rows_and_those_of_every_later_prediction_are_counted(trained) -> None:
     firms, folder, test_rows = trained
     assert {count_of(folder, name) for name in firms.names} == {test_rows}
@@ -82,6 +83,7 @@ def test_a_model_that_has_predicted_all_it_may_is_refused_before_rows_are_matche
     assert not (folder / "predictions").exists()
 
 
+@pytest.mark.long
 def test_where_the_site_names_a_folder_of_state_a_copy_of_the_run_has_no_new_count(trained, tmp_path) -> None:
     """With the count in the run's folder a copy from before the prediction begins anew; the site's own does not."""
     firms, folder, test_rows = trained

@@ -52,7 +52,7 @@ def stop(firms, monkeypatch, party: str, epoch: int = 3, messages: int = 1):
     return folder, caught.value
 
 
-@pytest.mark.quick_cases("bank-arbiter", "insurer-shared_weights")
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("party", ["bank", "insurer"])
 def test_a_run_that_a_party_left_goes_on_as_if_it_had_not(form, party, firms, weights_of, monkeypatch) -> None:
@@ -78,6 +78,7 @@ def test_a_run_that_a_party_left_goes_on_as_if_it_had_not(form, party, firms, we
     assert any("goes on from epoch 2" in note for note in resumed.summary["notes"])
 
 
+@pytest.mark.long
 def test_the_arbiter_leaving_is_told_too(firms, monkeypatch) -> None:
     write(firms, "arbiter")
     folder, error = stop(firms, monkeypatch, "auditor", epoch=2)
@@ -107,6 +108,7 @@ def test_all_go_on_from_the_last_epoch_that_all_have(firms, monkeypatch) -> None
     assert kept["insurer"].state.losses == ()
 
 
+@pytest.mark.long
 def test_a_run_stopped_after_training_still_predicts(firms, monkeypatch) -> None:
     write(firms, "arbiter", test_data='"clients-test"')
     with monkeypatch.context() as patched:
@@ -133,6 +135,7 @@ def test_other_rows_are_not_trained_on(firms, monkeypatch) -> None:
     assert "trained on other rows of insurer" in str(caught.value.__cause__)
 
 
+@pytest.mark.long
 def test_the_same_rows_in_another_order_are_the_same(firms, monkeypatch) -> None:
     write(firms, "shared_weights")
     folder, _ = stop(firms, monkeypatch, "insurer")
@@ -140,6 +143,7 @@ def test_the_same_rows_in_another_order_are_the_same(firms, monkeypatch) -> None
     run_vertical_job(firms.load_inputs(), firms.folder / "more", resume_from=folder)
 
 
+@pytest.mark.long
 def test_a_finished_run_and_another_job_are_refused(firms, monkeypatch) -> None:
     write(firms, "shared_weights")
     done = run_vertical_job(firms.load_inputs(), firms.folder / "done")
@@ -177,6 +181,7 @@ def outlier(firms):
     return firms
 
 
+@pytest.mark.long
 def test_a_run_from_before_values_were_limited_goes_on_without_a_limit(outlier, weights_of, monkeypatch) -> None:
     """Form `arbiter` had no limit unless the job named one, and checkpoints did not say what there was."""
     limited = run_vertical_job(outlier.load_inputs(), outlier.folder / "limited")
@@ -192,6 +197,7 @@ def test_a_run_from_before_values_were_limited_goes_on_without_a_limit(outlier, 
     assert limited.summary["settings"]["limit_spreads"] == 3
 
 
+@pytest.mark.long
 def test_a_run_with_a_limit_keeps_it_whatever_releases_take_later(outlier, weights_of, monkeypatch) -> None:
     whole = run_vertical_job(outlier.load_inputs(), outlier.folder / "whole")
     folder, _ = stop(outlier, monkeypatch, "insurer")

@@ -25,6 +25,7 @@ def run(firms, *args, **changes):
     return run_vertical_job(firms.load_inputs(), firms.folder / "runs")
 
 
+@pytest.mark.long
 def test_an_encrypted_run_on_shares_leaves_everything_behind(firms, key_files) -> None:
     firms.write_site(party=key_files)
     sections = (
@@ -72,6 +73,7 @@ def test_each_file_of_a_party_is_its_own_and_private(firms) -> None:
     assert sorted(path.name for path in (result.folder / "parts").iterdir()) == ["bank.npz", "insurer.npz"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("model", "protection"), [("logistic", "lattice"), ("linear", "none")])
 def test_a_run_with_an_arbiter_is_centralised_training(model, protection, three_firms) -> None:
     firms = three_firms
@@ -109,7 +111,7 @@ def test_a_run_with_an_arbiter_is_centralised_training(model, protection, three_
     assert all("intercept" not in parts[name].part.arrays for name in ("insurer", "telephone"))
 
 
-@pytest.mark.quick_cases("arbiter")
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
 def test_a_limit_is_one_for_training_and_predictions_and_scikit_learn_has_none(form, firms) -> None:
     limit = "[training]\nepochs = 2\nlimit_spreads = 0.75\n"
@@ -166,12 +168,14 @@ def test_rows_in_the_same_order_need_no_ids(firms) -> None:
     assert any("nothing was compared" in note for note in summary["notes"])
 
 
+@pytest.mark.long
 def test_blind_signatures_match_rows_too(firms) -> None:
     summary = run(firms, "[intersection]\nkind = 'rsa_blind'\n").summary
     assert (summary["intersection"]["kind"], summary["settings"]["intersection_key_bits"]) == ("rsa_blind", 3072)
     assert summary["intersection"]["common"] > 100
 
 
+@pytest.mark.long
 def test_sparse_columns_stay_sparse(firms) -> None:
     sections = firms.ARBITER + firms.WAIVER + COMPARED
     summary = run(firms, sections, sparse="true", arbiter='"auditor"', test_data='"clients-test"').summary
@@ -230,6 +234,7 @@ def test_a_gradient_beyond_its_bound_stops_the_run(firms, monkeypatch) -> None:
     assert isinstance(caught.value.__cause__, BoundError)
 
 
+@pytest.mark.long
 def test_metrics_on_the_training_rows_are_named_as_such(firms) -> None:
     found = run(firms, COMPARED, test_data='"clients"').summary
     assert found["test_rows_trained_on"] == found["test_rows"] == found["intersection"]["common"]
@@ -237,6 +242,7 @@ def test_metrics_on_the_training_rows_are_named_as_such(firms) -> None:
     assert f"{found['test_rows']} training rows" in verdict(found)
 
 
+@pytest.mark.long
 def test_test_rows_that_are_training_rows_are_found_under_another_name(firms) -> None:
     """Forty new people, and the first training rows of every party again."""
     for party in firms.names:

@@ -35,6 +35,7 @@ def test_a_job_that_asks_for_more_than_a_site_allows_is_refused(firms) -> None:
     firms.load_inputs()
 
 
+@pytest.mark.long
 def test_a_later_prediction_that_asks_for_more_is_refused_and_counts_nothing(firms) -> None:
     firms.write_site(NO_WORD)
     firms.write_job()
@@ -49,6 +50,7 @@ def test_a_later_prediction_that_asks_for_more_is_refused_and_counts_nothing(fir
         predict_jointly(folder, load_site(firms.folder / "site.toml"), "clients-test")
 
 
+@pytest.mark.long
 def test_a_prediction_is_refused_by_protocol_and_column_and_the_refusal_is_kept(firms) -> None:
     firms.write_site(NO_WORD)
     firms.write_job()

@@ -36,6 +36,7 @@ def notes_of(folder, party: str) -> list[str]:
     return [line for line in lines if "from its part of run" in line]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_an_epoch_and_an_epoch_from_there_are_two(form, firms, weights_of) -> None:
     whole = train(firms, form, 2)
@@ -58,6 +59,7 @@ def test_an_epoch_and_an_epoch_from_there_are_two(form, firms, weights_of) -> No
     assert [event["run_id"] for event in events if event["event"] == "warm_start"] == [first.folder.name]
 
 
+@pytest.mark.long
 def test_the_optimiser_starts_anew(firms, weights_of) -> None:
     whole = train(firms, "arbiter", 2, optimiser="momentum")
     first = train(firms, "arbiter", 1, optimiser="momentum")
@@ -65,6 +67,7 @@ def test_the_optimiser_starts_anew(firms, weights_of) -> None:
     assert not np.allclose(weights_of(then.folder), weights_of(whole.folder), atol=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_a_run_started_so_is_resumed_without_the_first_one(form, firms, weights_of, monkeypatch) -> None:
     first = train(firms, form, 1)
@@ -90,6 +93,7 @@ def test_a_run_started_so_is_resumed_without_the_first_one(form, firms, weights_
         assert f"goes on with a training that started from its part of run {first.folder.name}" in note
 
 
+@pytest.mark.long
 def test_a_forged_origin_in_a_checkpoint_is_refused(firms) -> None:
     first = train(firms, "arbiter", 1)
     then = train(firms, "arbiter", 1, first.folder)
@@ -139,6 +143,7 @@ def test_another_task_is_refused(firms) -> None:
     refused(firms, start, InputError, "another task at bank; expected linear; got in the earlier part: logistic")
 
 
+@pytest.mark.long
 def test_other_columns_and_parties_are_refused(firms, make_firms, tmp_path) -> None:
     start = train(firms, "arbiter", 1).folder
     firms.write_table("insurer", header=["person", "claims", "years"])

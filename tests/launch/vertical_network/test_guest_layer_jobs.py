@@ -21,6 +21,7 @@ POLICY = "[policy]\nprotections = ['none']\n" + "".join(f"{line} = true\n" for l
 ALLOWED = f"{POLICY}network_forms = ['guest_layer']\n"
 
 
+@pytest.mark.long
 def test_a_run_is_to_compare_and_predicts(clinics, tmp_path) -> None:
     clinics.write_job(HELD)
     clinics.write_site(ALLOWED)

@@ -49,6 +49,7 @@ def test_a_model_that_the_site_does_not_have_is_refused_before_it_begins(clinics
         clinics.load_inputs()
 
 
+@pytest.mark.long
 def test_a_module_of_the_site_maps_its_columns_and_predicts_by_the_same_code_alone(
     clinics, tmp_path, monkeypatch, capsys
 ) -> None:

@@ -27,6 +27,7 @@ def with_key(clinics, paillier_keys):
     return write
 
 
+@pytest.mark.long
 def test_a_training_is_under_the_kept_key_of_the_guest(with_key, tmp_path, monkeypatch) -> None:
     def make_none(bits: int):
         raise AssertionError("the guest has a key")
@@ -40,6 +41,7 @@ def test_a_training_is_under_the_kept_key_of_the_guest(with_key, tmp_path, monke
     assert any("was given a Paillier key of 2048 bits" in row["what"] for row in guest["noted"])
 
 
+@pytest.mark.long
 def test_a_kept_key_is_opened_by_its_passphrase_alone(with_key) -> None:
     clinics = with_key("clinic", b"an open secret")
     with pytest.raises(KeyRefusedError):

@@ -30,7 +30,7 @@ def test_plain_trees_beside_a_run_leave_hosts_out_of_the_first_iterations_too(cl
     assert summary["compared"]["largest_score_difference"] < 1e-12
 
 
-@pytest.mark.quick_cases("lattice")
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["none", "lattice"])
 def test_a_run_equals_plain_trees_on_the_joined_rows(clinics, tmp_path, kind: str) -> None:
     clinics.write_job(f"{MEASURED}[protection]\nkind = '{kind}'\n")
@@ -76,6 +76,7 @@ def test_categories_and_gaps_of_the_table_reach_the_trees(clinics, tmp_path) -> 
     assert any("empty cells of column 'radius' left empty" in note for note in result.summary["notes"])
 
 
+@pytest.mark.long
 def test_a_stopped_run_goes_on_from_its_last_tree_and_ends_as_if_it_had_not_stopped(
     clinics, tmp_path, monkeypatch
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_stopped_run_goes_on_from_its_last_tree_and_ends_as_if_it_had_not_stop
         run_trees_job(clinics.load_inputs(), tmp_path / "third", resume_from=whole.folder)
 
 
+@pytest.mark.long
 def test_new_rows_are_predicted_jointly_and_counted(clinics, tmp_path) -> None:
     run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
     site = load_site(clinics.folder / "site.toml")
@@ -163,6 +165,7 @@ def test_sums_beyond_the_memory_of_a_site_end_the_run_by_name(clinics, tmp_path)
     assert "policy.max_sum_memory_mib" in str(stopped.value)
 
 
+@pytest.mark.long_cases("clinic-part/node_column-<lambda>")
 @pytest.mark.parametrize(
     ("party", "array", "change"),
     [
@@ -186,6 +189,7 @@ def test_a_damaged_part_is_refused(clinics, tmp_path, party: str, array: str, ch
         TREE_PARTS.load_all(run.folder)
 
 
+@pytest.mark.long
 def test_events_tell_the_iterations(clinics, tmp_path) -> None:
     run = run_trees_job(clinics.load_inputs(), tmp_path / "runs")
     events = [json.loads(line) for line in (run.folder / "events.jsonl").read_text().splitlines()]

@@ -38,6 +38,7 @@ def losses_of(run) -> dict[int, float]:
     return {one["iteration"]: one["loss"] for one in run.summary["iterations"]}
 
 
+@pytest.mark.long
 def test_two_iterations_and_two_from_there_are_four(clinics) -> None:
     whole, first = train(clinics, 4), train(clinics, 2)
     then = train(clinics, 4, first.folder)
@@ -57,6 +58,7 @@ def test_two_iterations_and_two_from_there_are_four(clinics) -> None:
     assert [event["run_id"] for event in events if event["event"] == "warm_start"] == [first.folder.name]
 
 
+@pytest.mark.long
 def test_plain_trees_beside_it_begin_anew_which_the_result_says(clinics) -> None:
     write(clinics, 2, MEASURED)
     first = run_trees_job(clinics.load_inputs(), clinics.folder / "runs")
@@ -77,6 +79,7 @@ def test_its_rows_count_as_predicted_with_the_earlier_part(clinics) -> None:
     assert isinstance(stopped.value.__cause__, PolicyError)
 
 
+@pytest.mark.long
 def test_a_run_started_so_is_resumed_without_the_first_one(clinics, monkeypatch) -> None:
     first = train(clinics, 1)
     whole = train(clinics, 3, first.folder)
@@ -123,6 +126,7 @@ def test_what_is_no_finished_run_of_trees_is_refused(clinics, tmp_path) -> None:
         run_trees_job(clinics.load_inputs(), clinics.folder / "refused", resume_from=first, start_from=first)
 
 
+@pytest.mark.long
 def test_a_dry_run_says_what_it_would_start_from_and_how_many_iterations_are_left(clinics, capsys) -> None:
     first = train(clinics, 1).folder
     write(clinics, 3)

@@ -39,6 +39,7 @@ def rows_of(name: str, device: str) -> tuple[Any, Any]:
     return torch.rand(shape, device=device), torch.ones(2, dtype=torch.long, device=device)
 
 
+@pytest.mark.long_cases("lstm")
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_has_the_published_number_of_parameters(name: str) -> None:
     module = make(name, "meta")
@@ -62,6 +63,7 @@ def test_tensors_have_the_names_and_shapes_of_published_weights(name: str, key: 
     assert tuple(make(name, "meta").state_dict()[key].shape) == shape
 
 
+@pytest.mark.long_cases("resnet50", "densenet169")
 @pytest.mark.parametrize("name", NETWORKS)
 def test_shapes_go_forward_and_backward(name: str) -> None:
     module = make(name, "meta")
@@ -89,7 +91,7 @@ def check_passes(module: Any, inputs: Any, labels: Any) -> float:
 
 
 # VGG-16 takes more memory than a test may; its passes are tested above.
-@pytest.mark.quick_cases("mlp")
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mlp", "lstm", "densenet169", "resnet50"])
 def test_an_example_runs_and_learns(
     name: str, run_example: Callable[[str], str], monkeypatch: pytest.MonkeyPatch

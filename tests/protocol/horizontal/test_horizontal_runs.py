@@ -123,6 +123,7 @@ def test_fedsgd_over_all_rows_is_gradient_descent_on_the_pooled_rows(rehearse, t
     assert largest_difference(state.parameters, centralised(pooled, FEDSGD, 2)) <= allowed
 
 
+@pytest.mark.long
 @hypothesis_settings(max_examples=15, deadline=None)
 @given(first=st.integers(1, 58), second=st.integers(1, 58), protection=st.sampled_from(["none", "paillier"]))
 def test_any_split_of_the_rows_gives_the_same_model(
@@ -168,6 +169,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(optimiser, rehearse, tables_of, 
         assert values.tobytes() == again.parameters[name].tobytes()
 
 
+@pytest.mark.long
 def test_a_resumed_encrypted_run_takes_up_bounds_and_model(rehearse, tables_of, settings_of) -> None:
     settings = settings_of(training=replace(FEDAVG, round_count=4))
     whole = rehearse(settings, tables_of(9))
@@ -193,6 +195,7 @@ def test_rows_weigh_in_by_their_number(rehearse, tables_of, settings_of) -> None
     assert np.allclose(state.parameters["weight"], -1e-7 * mean, rtol=1e-3, atol=1e-10 * np.abs(mean).max())
 
 
+@pytest.mark.long
 def test_a_generous_weight_max_costs_no_precision(rehearse, tables_of, settings_of) -> None:
     tables = tables_of(17)
     exact = rehearse(settings_of(training=FEDSGD, protection="none"), tables).run()

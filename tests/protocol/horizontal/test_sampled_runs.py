@@ -90,6 +90,7 @@ def test_the_model_is_the_mean_of_the_sampled_parties_alone(
         assert all(check.largest_error <= check.bound for check in run.exactness_check.checks)
 
 
+@pytest.mark.long
 def test_a_standardiser_is_of_all_parties(tables, rehearse, settings_of) -> None:
     settings = settings_of(training=replace(TRAINING, standardise=True), protection="none", parties=NAMES)
     state = rehearse(settings, tables).run()

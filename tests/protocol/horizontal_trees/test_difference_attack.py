@@ -55,6 +55,7 @@ def test_without_the_jobs_word_no_second_sum_is_there_to_subtract(monkeypatch) -
     assert [state.iterations_done for state in run.saved] == [1]
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_without_masks_the_aggregator_sees_every_party_and_with_them_none() -> None:
     """What leaves a party holds its numbers in the clear under protection `none` alone."""

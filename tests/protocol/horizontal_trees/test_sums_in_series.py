@@ -35,6 +35,7 @@ def steps_of(run: Rehearsal) -> list[str]:
     return [line["step"] for line in lines if line.get("direction") == "sent" and line["peer"] == AGGREGATOR]
 
 
+@pytest.mark.long_cases("lattice")
 @pytest.mark.sealed
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 def test_the_sums_of_a_tree_are_compared_by_what_comes_next(protection) -> None:
@@ -53,6 +54,7 @@ def test_the_sums_of_a_tree_are_compared_by_what_comes_next(protection) -> None:
     assert f"{LEAVES}/end" in steps
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_without_shared_secrets_the_levels_end_by_themselves() -> None:
     run = rehearse("lattice", opening="shared")
@@ -95,6 +97,7 @@ def test_parties_that_grow_deeper_trees_than_the_aggregators_job_says_end_the_ru
     assert expected in str(stopped.value)
 
 
+@pytest.mark.long
 def test_the_secrets_of_a_tree_end_before_its_last_message(monkeypatch) -> None:
     made: dict[int, list[SecretKey]] = {}
     make, tell, left = SecretKey._begin, PartySide._tell_end, {}

@@ -31,7 +31,7 @@ def plainly(state, tables, settings) -> object:
     return train_plain(table, pooled.labels, make_objective(settings.class_count), settings.training)
 
 
-@pytest.mark.quick_cases("lattice-0", "paillier-2", "lattice-3", "none-3")
+@pytest.mark.quick_cases("lattice-0", "lattice-3", "none-3")
 @pytest.mark.parametrize("class_count", [0, 2, 3])
 @pytest.mark.parametrize("protection", ["none", "lattice", "paillier"])
 def test_trees_are_those_of_one_table_with_all_rows_node_by_node(protection, class_count, key_pair) -> None:
@@ -61,6 +61,7 @@ def test_rounded_gradients_give_every_party_the_same_trees_and_a_falling_loss() 
     assert [record.iteration for record in run.records] == list(range(1, 9))
 
 
+@pytest.mark.long
 def test_a_resumed_run_ends_with_the_trees_of_one_that_went_through() -> None:
     training = replace(FINE, max_iter=4)
     tables = make_tables(3)
@@ -74,6 +75,7 @@ def test_a_resumed_run_ends_with_the_trees_of_one_that_went_through() -> None:
     assert [record.iteration for record in resumed.records][-1] == 4
 
 
+@pytest.mark.long
 def test_held_out_rows_end_training_once_nothing_improves() -> None:
     training = replace(FINE, max_iter=60, early_stopping=True, validation_fraction=0.3, n_iter_no_change=3, tol=1e-3)
     state = Rehearsal(make_settings(training=training), make_tables(4)).run()["a"]
@@ -102,6 +104,7 @@ def test_rows_by_category_and_missing_values_of_all_parties_are_counted_in_the_b
     assert state.bins[3].edges.tolist() == [0.5], "a column of 0 and 1 by the job has its bins before any sum"
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_the_ledger_of_a_party_says_what_each_sum_told() -> None:
     run = Rehearsal(make_settings(protection="lattice"), make_tables(5))
@@ -119,6 +122,7 @@ def test_the_ledger_of_a_party_says_what_each_sum_told() -> None:
         assert any(step in line and what in line for line in lines), step
 
 
+@pytest.mark.long
 @pytest.mark.sealed
 def test_the_ledger_says_of_rows_held_out_and_of_the_largest_gradients_of_a_regression_that_sums_tell_them() -> None:
     settings = make_settings(class_count=0, protection="lattice", training=replace(FINE, max_iter=1), hold_out=0.2)

@@ -57,6 +57,7 @@ def test_without_a_party_no_sum_is_opened_unless_the_job_allows_it() -> None:
         Rehearsal(settings, tables, before=drop("d", "tree-2/level-0")).run()
 
 
+@pytest.mark.long
 def test_where_the_job_allows_it_the_others_go_on_from_the_next_tree() -> None:
     tables = make_tables(2, rows=(60, 50, 70, 40))
     settings = make_settings(protection="lattice", parties=("a", "b", "c", "d"), min_parties=3)

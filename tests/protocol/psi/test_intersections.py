@@ -45,6 +45,7 @@ def check_exact(played, lists) -> None:
         assert played.results[name].rows.dtype == np.int64
 
 
+@pytest.mark.long
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.integers(-20, 60), min_size=2, unique=True),
@@ -55,6 +56,7 @@ def test_ecdh_is_exact(intersect, guest, bank) -> None:
     check_exact(intersect(ids_of(lists, "guest", "bank"), IntersectionSettings(*PAIR)), lists)
 
 
+@pytest.mark.long
 @settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.text("abé", min_size=1, max_size=3), min_size=2, unique=True),
@@ -65,6 +67,7 @@ def test_rsa_is_exact(intersect, guest, bank) -> None:
     check_exact(intersect(ids_of(lists, "guest", "bank"), IntersectionSettings(*PAIR, kind="rsa_blind")), lists)
 
 
+@pytest.mark.long_cases("rsa_blind-hosts2")
 @pytest.mark.parametrize(
     ("kind", "hosts"),
     [("ecdh", ("bank", "shop")), ("ecdh", ("bank", "shop", "clinic")), ("rsa_blind", ("shop", "bank"))],
@@ -84,6 +87,7 @@ def test_lists_of_several_parts(intersect, kind: str, monkeypatch: pytest.Monkey
     assert [len(part.rows) for part in lists] == [100, 100, 56]
 
 
+@pytest.mark.long_cases("rsa_blind")
 @pytest.mark.parametrize("kind", sorted(BOTH))
 def test_sets_beyond_the_first_rung(intersect, kind: str) -> None:
     lists = {"guest": list(range(300)), "bank": list(range(290, 10, -1))}
@@ -109,6 +113,7 @@ def test_several_id_columns(intersect) -> None:
     assert set(played.results["bank"].rows) == {0, 2, 3}
 
 
+@pytest.mark.long
 def test_the_order_is_that_of_the_ids_alone(intersect) -> None:
     """Rows in another order, another run, other members: common ids come in the same order."""
     rng = np.random.default_rng(5)
@@ -165,6 +170,7 @@ def test_progress_reaches_its_end(intersect, kind: str) -> None:
         assert all(done == total for done, total in last.values())
 
 
+@pytest.mark.long
 def test_a_fresh_rsa_key_every_run(intersect) -> None:
     settings = IntersectionSettings(*PAIR, kind="rsa_blind")
     played = [intersect(ids_of(PEOPLE, "guest", "bank"), settings, own_keys=True) for _ in range(2)]

@@ -45,6 +45,7 @@ class Listed:
         return [row.tobytes() for row in self.sent[run] if row.tobytes() not in self.own]
 
 
+@pytest.mark.long
 def test_no_tag_comes_twice_and_no_bit_of_one_more_often_set_than_not(intersect, monkeypatch) -> None:
     listed = Listed(intersect, monkeypatch)
     tags = np.concatenate(listed.sent)
@@ -75,6 +76,7 @@ def test_whoever_knows_the_session_makes_no_padding_of_it(intersect, monkeypatch
     assert not guessed & set(padding)
 
 
+@pytest.mark.long
 def test_ids_lie_anywhere_in_the_list(intersect, monkeypatch) -> None:
     """Four of 256 places in each of four runs: were the padding always behind, each id's place would be below 4."""
     listed = Listed(intersect, monkeypatch)

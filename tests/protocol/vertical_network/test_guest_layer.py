@@ -36,7 +36,7 @@ def settings_of(hosts: int = 1, task: str = "binary", **changes: Any) -> Any:
     return make_settings(hosts, task, **({"form": "guest_layer", "host_bottom": "trained"} | changes))
 
 
-@pytest.mark.quick_cases("lattice-2-binary", "none-1-multiclass")
+@pytest.mark.quick_cases("none-1-multiclass")
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 @pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize("protection", ["none", "lattice"])

@@ -23,7 +23,7 @@ def trained(settings: Any, tables: Any) -> tuple[Rehearsal, Any]:
     return rehearsal, rehearsal.run()
 
 
-@pytest.mark.quick_cases("frozen-1-binary", "source-2-multiclass", "trained-2-regression")
+@pytest.mark.quick_cases("frozen-1-binary")
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 @pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize("bottom", ["frozen", "source", "trained"])

@@ -34,7 +34,7 @@ def float_weights(arrays: Any, host: str) -> Any:
     return to_floats(add_shares(arrays[GUEST]["share/" + host], arrays[host]["share/" + host]), 64)
 
 
-@pytest.mark.quick_cases("lattice-momentum-frozen", "lattice-sgd-trained", "none-momentum-trained")
+@pytest.mark.quick_cases("lattice-momentum-frozen", "none-momentum-trained")
 @pytest.mark.parametrize("bottom", ["frozen", "trained"])
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum"])
 @pytest.mark.parametrize("protection", ["none", "lattice"])

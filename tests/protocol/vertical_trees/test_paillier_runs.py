@@ -26,7 +26,6 @@ def paillier_settings(hosts: int = 1, task: str = "binary", **changes: Any) -> A
 
 @pytest.mark.quick_cases(
     "multiclass-columns6-changes6",
-    "binary-columns5-changes5",
     "binary-columns0-changes0",
     "regression-columns3-changes3",
     "regression-columns2-changes2",

@@ -21,6 +21,7 @@ def test_without_tenseal_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         assert caught.value.cure == "pip install 'hekat[ckks]'"
 
 
+@pytest.mark.long
 def test_importing_hekat_loads_no_tenseal() -> None:
     code = "import sys, hekat, hekat.fedml_he, hekat.scheme.ckks; assert 'tenseal' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

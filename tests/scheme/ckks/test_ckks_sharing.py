@@ -34,6 +34,7 @@ def library() -> None:
     pytest.importorskip("tenseal", reason="needs hekat[ckks]")
 
 
+@pytest.mark.long
 def test_flooding_is_the_default_and_adds_the_noise_it_states_seed_21(flooded_keys: KeyPair) -> None:
     """Mean, deviation, largest error and shape of what is added; a value sums 16384 uniform numbers: normal."""
     values = draw(8192, 21, 8.0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hekat.report import load_summary
 
 
+@pytest.mark.long
 def test_a_slip_of_the_pen_and_a_column_of_one_value_are_told(workplace) -> None:
     for name in ("north", "east", "south"):
         path = workplace.folder / f"{name}.csv"
@@ -29,6 +32,7 @@ def test_a_slip_of_the_pen_and_a_column_of_one_value_are_told(workplace) -> None
     assert "row 7 lies 100 times as far" in page
 
 
+@pytest.mark.long
 def test_a_column_in_another_unit_is_told_at_its_own_site(workplace) -> None:
     path = workplace.folder / "east.csv"
     header, *rows = (row.split(",") for row in path.read_text().splitlines())
@@ -45,6 +49,7 @@ def test_a_column_in_another_unit_is_told_at_its_own_site(workplace) -> None:
     assert "warning east: column 'dose' holds values beside" in " ".join(answer.out.split())
 
 
+@pytest.mark.long
 def test_tables_without_such_cells_are_left_alone(workplace) -> None:
     answer = workplace.run()
     assert answer.code == 0, answer.err
@@ -60,6 +65,7 @@ def test_two_parties_with_the_same_rows_are_told_of(workplace) -> None:
     assert f"warning east: {told}" in " ".join(answer.out.split())
 
 
+@pytest.mark.long
 def test_a_party_that_was_to_be_lost_after_the_end_is_told_of(workplace) -> None:
     workplace.edit("job.toml", r"^\[training\]\n(?:[^\[].*\n|\n)*", '[training]\nalgorithm = "lbfgs"\n\n')
     answer = workplace.run("--lose", "south:100")

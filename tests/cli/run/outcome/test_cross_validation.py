@@ -25,6 +25,7 @@ def in_the_clear(workplace):
     return workplace
 
 
+@pytest.mark.long
 def test_a_job_with_folds_says_mean_and_deviation(folded) -> None:
     answer = folded.run()
     assert answer.code == 0, answer.err
@@ -57,6 +58,7 @@ def test_a_job_with_folds_says_mean_and_deviation(folded) -> None:
     assert plain["mean"]["log_loss"] == pytest.approx(found["mean"]["log_loss"], rel=1e-3)
 
 
+@pytest.mark.long
 def test_a_run_that_stops_in_a_fold_goes_on_from_the_fold_before(folded, monkeypatch) -> None:
     in_the_clear(folded)
     split, stops = training_module.split_fold, [True]

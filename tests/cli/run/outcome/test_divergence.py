@@ -10,6 +10,7 @@ from hekat.cli.exit_codes import ExitCode
 from hekat.report import load_summary
 
 
+@pytest.mark.quick_cases("1-options1")
 @pytest.mark.parametrize(("rounds", "options"), [(3, ()), (1, ()), (3, ("--json",))])
 def test_a_rate_far_too_large_is_no_success(workplace, rounds, options) -> None:
     """After one round the loss is still the one of the first weights: then the weights tell."""
@@ -30,6 +31,7 @@ def test_a_rate_far_too_large_is_no_success(workplace, rounds, options) -> None:
     assert "TRAINING DIVERGED" in (folder / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_a_run_that_stops_by_divergence_is_not_told_to_resume(workplace) -> None:
     """Updates beyond the largest clipping bound are never sent; the job as it stands would make them again."""
     workplace.edit("job.toml", "rounds = 2", "rounds = 9\nlearning_rate = 30.0")
@@ -45,6 +47,7 @@ def test_a_run_that_stops_by_divergence_is_not_told_to_resume(workplace) -> None
     assert "--resume" not in answer.err
 
 
+@pytest.mark.long
 def test_a_run_of_too_few_rounds_says_that_more_would_help(workplace) -> None:
     workplace.edit("job.toml", "rounds = 2", "rounds = 3\nlearning_rate = 0.5")
     answer = workplace.run()
@@ -55,6 +58,7 @@ def test_a_run_of_too_few_rounds_says_that_more_would_help(workplace) -> None:
     assert "NOT CONVERGED" in (folder / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_a_converged_run_says_nothing_of_more_rounds(workplace) -> None:
     workplace.edit("job.toml", "rounds = 2", "rounds = 6\nlearning_rate = 0.0001")
     answer = workplace.run()
@@ -63,6 +67,7 @@ def test_a_converged_run_says_nothing_of_more_rounds(workplace) -> None:
     assert "NOT CONVERGED" not in answer.out
 
 
+@pytest.mark.long
 def test_roles_in_processes_end_with_the_code_too(workplace) -> None:
     workplace.shorten()
     workplace.edit("job.toml", "rounds = 2", "rounds = 2\nlearning_rate = 1e9")

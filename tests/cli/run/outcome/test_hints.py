@@ -31,6 +31,7 @@ def test_a_run_a_report_and_an_init_hint_at_the_same_name(elsewhere, tmp_path) -
     assert calls_in(made.out) == {"env/bin/hekat"}
 
 
+@pytest.mark.long
 def test_refusals_and_resume_hints_name_it_too(elsewhere, monkeypatch) -> None:
     refused = elsewhere.call("predict", elsewhere.folder, "--data", "x.csv")
     assert calls_in(refused.err) == {"env/bin/hekat"}

@@ -39,6 +39,7 @@ def quick(workplace):
     return workplace
 
 
+@pytest.mark.long
 def test_a_run_goes_on_to_its_end_when_its_reader_leaves(quick) -> None:
     process = start(quick, "run", quick.folder / "job.toml", "--runs", quick.runs, "--verbose")
     assert "federated" in process.stdout.readline()
@@ -51,6 +52,7 @@ def test_a_run_goes_on_to_its_end_when_its_reader_leaves(quick) -> None:
     assert len(load_summary(folder)["rounds"]["encrypted"]) == 2
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_no_disk_takes_is_an_error_once_the_run_is_done(quick) -> None:
     with Path("/dev/full").open("w") as full:
@@ -62,6 +64,7 @@ def test_output_that_no_disk_takes_is_an_error_once_the_run_is_done(quick) -> No
     assert load_summary(quick.folders()[0])["rounds"]
 
 
+@pytest.mark.long
 def test_an_encoding_without_the_signs_degrades_them(quick) -> None:
     quick.edit("job.toml", '"south"]', '"süd"]')
     quick.edit("site.toml", r"\[party.south.data", '[party."süd".data')
@@ -104,6 +107,7 @@ def test_what_an_outlet_cannot_write_is_dropped(tmp_path) -> None:
     os.close(unwritable)
 
 
+@pytest.mark.long
 def test_a_command_without_any_output_runs(tmp_path) -> None:
     words = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", PROGRAM, "init", "first", "--example"]
     found = subprocess.run(words, cwd=tmp_path, check=False, capture_output=True)
@@ -111,6 +115,7 @@ def test_a_command_without_any_output_runs(tmp_path) -> None:
     assert (tmp_path / "first" / "job.toml").exists()
 
 
+@pytest.mark.long
 def test_names_that_a_locale_cannot_write_are_refused_with_a_cure_that_works(quick) -> None:
     quick.edit("job.toml", '"south"]', '"süd"]')
     quick.edit("site.toml", r"\[party.south.data", '[party."süd"]\nstate = "state/süd"\n[party."süd".data')

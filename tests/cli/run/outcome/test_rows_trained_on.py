@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hekat.report import load_summary
 
 TESTED = """
@@ -12,6 +14,7 @@ label = "ill"
 """
 
 
+@pytest.mark.long
 def test_training_rows_as_test_data_are_named_as_such(workplace) -> None:
     workplace.shorten()
     workplace.edit("job.toml", 'data = "visits"', 'data = "visits"\ntest_data = "probe"')

@@ -32,6 +32,7 @@ def mean_step(round_number: int) -> float:
     return float(np.average([STEPS[party] * 0.5**round_number for party in PARTIES], weights=WEIGHTS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_difference", [False, True], ids=["weights", "difference"])
 def test_all_sites_hold_the_weighted_mean_and_the_server_a_zero_each(tmp_path: Path, is_difference: bool) -> None:
     sites = Sites(tmp_path)
@@ -57,6 +58,7 @@ def test_all_sites_hold_the_weighted_mean_and_the_server_a_zero_each(tmp_path: P
         assert read_outcome(outcome_path(tmp_path / role / "runs", order.run_id)).outcome == "finished"
 
 
+@pytest.mark.long
 def test_the_server_is_given_the_mean_where_all_sites_allow_it(tmp_path: Path) -> None:
     policy = 'protocols = ["averaging"]\nserver_learns_model = true'
     sites = Sites(tmp_path, {"server_learns_model": True}, policy=policy)
@@ -85,6 +87,7 @@ def test_the_server_is_given_the_mean_where_all_sites_allow_it(tmp_path: Path) -
         assert SERVER_LEARNS in ledger
 
 
+@pytest.mark.long
 def test_what_leaves_waits_for_no_other_site_and_the_next_task_for_the_sum(tmp_path: Path) -> None:
     """Also where the app goes on with the arrays that it handed in."""
     sites = Sites(tmp_path)
@@ -108,6 +111,7 @@ def test_what_leaves_waits_for_no_other_site_and_the_next_task_for_the_sum(tmp_p
         np.testing.assert_allclose(ended[party].result["w"], mean_step(0), atol=2e-4)
 
 
+@pytest.mark.long
 def test_an_app_that_its_server_ends_before_its_last_round_is_not_called_finished(tmp_path: Path) -> None:
     sites = Sites(tmp_path, {"rounds": 5})
     order = sites.approve(sites.order())
@@ -118,6 +122,7 @@ def test_an_app_that_its_server_ends_before_its_last_round_is_not_called_finishe
         assert (outcome.outcome, outcome.rounds, outcome.error) == ("ended early", "2 of 5", "")
 
 
+@pytest.mark.long
 def test_an_app_that_fails_leaves_and_the_others_go_on(tmp_path: Path) -> None:
     five = (*PARTIES, "river", "hill")
     sites = Sites(tmp_path, {"rounds": 2}, parties=five)
@@ -144,6 +149,7 @@ def test_an_app_that_fails_leaves_and_the_others_go_on(tmp_path: Path) -> None:
             assert (one.role_error, one.app_error) == (None, None)
 
 
+@pytest.mark.long
 def test_a_site_waits_with_apps_of_other_parties_for_its_operator(tmp_path: Path) -> None:
     sites = Sites(tmp_path, {"rounds": 1}, parties=(*PARTIES, "river"))
     first = sites.approve(sites.order())

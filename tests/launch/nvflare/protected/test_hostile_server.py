@@ -64,6 +64,7 @@ def test_a_site_may_forbid_that_the_server_learns_the_model(tmp_path: Path) -> N
     assert b"policy.server_learns_model" in refusals
 
 
+@pytest.mark.long
 def test_a_run_is_played_once(tmp_path: Path) -> None:
     sites = Sites(tmp_path)
     order = sites.approve(sites.order(rounds=1))
@@ -100,6 +101,7 @@ def ask_more_rounds(app: AppParty, party: str) -> None:
     app.install(2, START)
 
 
+@pytest.mark.long_cases("ask_more_rounds")
 @pytest.mark.parametrize("ask", [ask_task_twice, ask_result_twice, ask_round_again, ask_later_round, ask_more_rounds])
 def test_a_server_that_asks_out_of_turn_is_refused(tmp_path: Path, ask: App) -> None:
     sites = Sites(tmp_path)

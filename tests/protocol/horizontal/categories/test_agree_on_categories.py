@@ -61,6 +61,7 @@ def agree(*others: Sequence[int], offers: Mapping[str, tuple[str, ...]] = OFFERS
     return agree_on_categories(SumWith(*others), offers, COLUMNS, SEED)
 
 
+@pytest.mark.long
 def test_all_texts_are_found_in_their_order_however_many_parties_offer_them() -> None:
     expected = {"job": ("clerk", "nurse", "pilot"), "town": ("7", "Bonn", "Köln", "Ulm")}
     assert agree(table_of(OFFERS[1]), table_of(OFFERS[2])) == expected
@@ -82,6 +83,7 @@ def test_a_number_opens_whole_and_not_digit_by_digit() -> None:
         assert counter_slots([MOST_NUMBER], layout.highest) == 1
 
 
+@pytest.mark.long
 def test_the_sum_does_not_tell_how_many_parties_offer_a_text() -> None:
     """Beyond the remainder, what opens has the mean and spread of three parties' draws, for one offer as for three."""
     text = [Category(0, "nurse")]
@@ -107,6 +109,7 @@ def test_a_text_whose_factors_cancel_is_missed_by_the_party_that_offers_it() -> 
         agree_on_categories(_Given(own, other), {"job": ("nurse",), "town": ()}, COLUMNS, SEED)
 
 
+@pytest.mark.long_cases("5")
 @pytest.mark.parametrize("parties", [3, 5])
 def test_a_multiple_of_one_partys_table_is_read_by_parties_that_offer_nothing_else(parties: int) -> None:
     """Under Paillier an aggregator can send that, and who ends the run tells it: SECURITY.md says so."""
@@ -201,6 +204,7 @@ def test_what_is_no_table_ends_the_phase(hostile) -> None:
         agree(hostile())
 
 
+@pytest.mark.long_cases("category0")
 @pytest.mark.parametrize(
     "category",
     [
@@ -220,6 +224,7 @@ def test_texts_that_no_table_offers_are_neither_used_nor_shown(category: Categor
     assert category.text.strip() == "" or category.text not in f"{caught.value} {caught.value.got}"
 
 
+@pytest.mark.long
 def test_bytes_that_are_no_text_are_no_category() -> None:
     table = _empty_cells()
     body = b"\0\0" + b"\2" + b"\xff\xfe".ljust(64, b"\0")

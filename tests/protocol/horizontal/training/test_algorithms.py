@@ -231,6 +231,7 @@ def strong(settings: HorizontalSettings) -> HorizontalSettings:
     return replace(settings, model=replace(settings.model, l2=0.3))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "model", ["linear", *(pytest.param(one, marks=pytest.mark.long) for one in ("logistic-2", "logistic-3"))]
 )
@@ -250,6 +251,7 @@ def test_with_many_local_steps_on_unlike_rows_scaffold_and_fedprox_come_closer(m
     assert away["scaffold"] < 0.1 * away["fedavg"], away
 
 
+@pytest.mark.long
 def test_scaffold_finds_the_optimum_although_parties_are_sampled(rehearse) -> None:
     training = TrainingSettings(
         algorithm="scaffold",

@@ -35,7 +35,7 @@ def made(tables_of, settings_of, task: str = "two classes", **others):
     return tables, replace(settings_of(**chosen), validation=FOLDS)
 
 
-@pytest.mark.quick_cases("paillier-number", "none-three classes", "none-two classes")
+@pytest.mark.quick_cases("none-three classes", "none-two classes")
 @pytest.mark.parametrize("task", MODELS)
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 def test_a_fold_is_measured_by_the_model_of_the_other_rows(protection, task, rehearse, tables_of, settings_of) -> None:

@@ -56,6 +56,7 @@ def expected_of(tables: dict[str, Table]) -> np.ndarray:
     return fills
 
 
+@pytest.mark.long_cases("paillier")
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 def test_fills_are_those_of_the_pooled_rows(protection: str, rehearse, settings_of) -> None:
     tables = {

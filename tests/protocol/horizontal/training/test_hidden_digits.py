@@ -29,7 +29,7 @@ def table_with_gaps(name: str, seed: int) -> Table:
     return Table(features, np.arange(40) % 2, NAMES, name, open_fills=FILLS)
 
 
-@pytest.mark.quick_cases("lbfgs")
+@pytest.mark.long
 @pytest.mark.parametrize(
     "training",
     [
@@ -56,7 +56,7 @@ def test_every_counter_of_several_digits_hides_them(training, rehearse, settings
     assert min(several) >= level_bound(HIDING_BITS)
 
 
-@pytest.mark.quick_cases("scaffold")
+@pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["lbfgs", "scaffold"])
 def test_under_narrow_values_only_the_rounds_open_digits_as_they_are(
     algorithm, rehearse, settings_of, monkeypatch

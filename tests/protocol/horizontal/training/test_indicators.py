@@ -58,6 +58,7 @@ def opened(monkeypatch) -> dict[str, dict[str, int]]:
     return sums
 
 
+@pytest.mark.long_cases("dense", "sparse")
 @pytest.mark.parametrize(
     ("is_sparse", "standardise"), [(False, True), (True, True), (False, False)], ids=["dense", "sparse", "unscaled"]
 )
@@ -78,6 +79,7 @@ def test_no_counter_tells_whether_one_party_or_three_have_a_category(
     assert ones == {"1/ones": 108, "2/ones": 12, "3/ones": 0}
 
 
+@pytest.mark.long
 def test_columns_of_numbers_are_flagged_as_ever(opened, rehearse, settings_of) -> None:
     """What the test before relies on: flags of columns that are not known tell the holders."""
     told = []
@@ -220,6 +222,7 @@ def test_the_bound_of_a_gram_matrix_counts_rows_that_left_since() -> None:
     assert np.abs(gram).max() * 40 / 1000 > (1 + ROOM) * 40 / 1000, "which its own rows would not have held"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("standardise", [True, False])
 def test_rare_categories_at_one_party_cost_no_rounds_and_no_loss(standardise, rehearse, settings_of) -> None:
     rng = np.random.default_rng(7)

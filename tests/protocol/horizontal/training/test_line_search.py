@@ -156,6 +156,7 @@ def test_collinear_and_constant_columns_settle() -> None:
     assert all(np.abs(values).max() < 10 for values in state.parameters.values())
 
 
+@pytest.mark.long
 def test_a_resumed_search_ends_with_the_same_bits() -> None:
     tables, settings = make_tables("three"), make_settings("three", validation=ValidationSettings(hold_out=0.2))
     through = Rehearsal(settings, tables)

@@ -59,7 +59,7 @@ def assert_equal_metrics(found: dict[str, float], expected: dict[str, float], pa
         assert abs(found["auc"] - expected["auc"]) <= found["auc_error"] + 1e-12
 
 
-@pytest.mark.quick_cases("paillier-number", "paillier-two classes", "none-three classes")
+@pytest.mark.quick_cases("paillier-number", "none-three classes")
 @pytest.mark.parametrize("task", MODELS)
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 def test_metrics_are_those_of_the_pooled_rows(protection, task, rehearse, tables_of, settings_of) -> None:
@@ -132,6 +132,7 @@ def test_patience_counts_validations(rehearse, tables_of, settings_of) -> None:
     assert state.finished
 
 
+@pytest.mark.long_cases("paillier")
 @pytest.mark.parametrize("protection", ["none", "paillier"])
 def test_a_resumed_run_equals_one_that_was_not_interrupted(protection, rehearse, tables_of, settings_of) -> None:
     training = replace(FEDAVG, round_count=4, patience=3, min_improvement=0.0)
@@ -162,6 +163,7 @@ def test_a_run_that_stopped_before_its_last_validation_is_resumed_for_it(rehears
     assert resumed.records == []
 
 
+@pytest.mark.long
 def test_lanes_grow_by_what_is_counted_and_by_nothing_else(rehearse, tables_of, settings_of) -> None:
     tables = tables_of(43)
     plain = settings_of(training=replace(FEDAVG, round_count=1), weight_max=64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hekat.protocol.secure_sum.aggregation import Counter, SumRequest
 from hekat.protocol.secure_sum.agreement.upload_agreement import agreement_of
 
@@ -46,6 +48,7 @@ def test_whatever_differs_makes_another_digest() -> None:
     assert digest_of(dict(reversed(bounds.items())), [Counter("c", 0, maximum=4), counters[1]]) == variants[0]
 
 
+@pytest.mark.long
 def test_a_wide_table_has_more_counters_than_one_encoding_has_fields() -> None:
     counters = [Counter(f"{column}/{exponent}", 0, maximum=1) for column in range(1000) for exponent in range(81)]
     assert len({digest_of({}, counters), digest_of({}, counters[:-1])}) == 2

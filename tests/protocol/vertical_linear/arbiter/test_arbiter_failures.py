@@ -40,6 +40,7 @@ def stopped(rehearsal, cause, party: str | None = None) -> PartyStoppedError:
     return caught.value
 
 
+@pytest.mark.long
 def test_a_party_that_leaves_in_mid_epoch_is_named_and_states_are_kept(rehearse, settings_of, tables_of) -> None:
     left: list[str] = []
 
@@ -295,6 +296,7 @@ def test_sums_that_bfv_has_no_room_for_are_refused_at_once(rehearse, settings_of
     assert sent == {"HostReadyMessage", "StartMessage"}
 
 
+@pytest.mark.long
 def test_a_gradient_that_passes_one_message_is_refused_at_once(rehearse, settings_of, tables_of, monkeypatch) -> None:
     room = "hekat.protocol.vertical_linear.arbiter.bfv_capacity.MAX_FRAME_BYTES"
     run = rehearse(settings_of(protection="lattice", task="three classes"), tables_of(1, task="three classes"))

@@ -80,7 +80,6 @@ def check_same(parts, others) -> None:
 
 
 @pytest.mark.quick_cases(
-    "lattice-3-three classes",
     "lattice-1-number",
     "paillier-3-two classes",
     "paillier-1-three classes",
@@ -145,6 +144,7 @@ def test_sparse_columns_are_scaled_and_trained(rehearse, settings_of, tables_of)
     check_equals_centralised(run, run.run())
 
 
+@pytest.mark.long
 @given(
     seed=st.integers(0, 2**32),
     rows=st.integers(4, 40),
@@ -164,6 +164,7 @@ def test_any_run_in_the_clear_equals_centralised_training(
     assert all(check.largest_error <= check.bound for check in run.exactness_check.checks)
 
 
+@pytest.mark.long
 @given(
     seed=st.integers(0, 2**32),
     columns=st.lists(st.integers(1, 3), min_size=2, max_size=4),
@@ -221,6 +222,7 @@ def make_any_run(rehearse, settings_of, protection, seed, rows, columns, task, b
     return rehearse(job, tables)
 
 
+@pytest.mark.long_cases("adam-lattice")
 @pytest.mark.parametrize(("optimiser", "protection"), [("sgd", "paillier"), ("adam", "lattice")])
 def test_a_resumed_run_equals_the_one_that_ran_through(
     rehearse, settings_of, tables_of, optimiser: str, protection: str
@@ -305,6 +307,7 @@ def test_the_ledgers_tell_equations_over_rows(rehearse, settings_of, tables_of) 
     )
 
 
+@pytest.mark.long
 def test_guest_and_hosts_are_told_the_equations_of_all_hosts_together(rehearse, settings_of, tables_of) -> None:
     run = rehearse(settings_of(host_count=3), tables_of(9, columns=(3, 2, 1, 4)))
     run.run()

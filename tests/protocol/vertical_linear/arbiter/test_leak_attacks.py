@@ -62,6 +62,7 @@ def wide_tables(tables_of) -> dict[str, Table]:
     return tables_of(11, rows=120, columns=(3, 10))
 
 
+@pytest.mark.long
 def test_a_host_solves_its_gradients_for_labels_where_the_job_allows_small_batches(
     rehearse, settings_of, wide_tables, new_notebook
 ) -> None:

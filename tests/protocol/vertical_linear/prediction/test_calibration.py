@@ -64,6 +64,7 @@ def test_probabilities_by_default_are_fitted_to_labels(tumours, paillier_keys) -
     assert log_loss(y[380:], raw.fit(X[:380], y[:380]).predict_proba(X[380:])) > log_loss(y[380:], expected) + 0.1
 
 
+@pytest.mark.long
 def test_training_rows_are_told_no_finer_than_predictions(tumours, paillier_keys) -> None:
     X, y = tumours
     keys = {"clinic": paillier_keys[2048][0], "laboratory": paillier_keys[2048][-1]}
@@ -89,6 +90,7 @@ def test_several_receivers_have_the_same_scores(tumours, paillier_keys) -> None:
     assert np.allclose(alone, slope * both + offset, atol=slope * 2.0**-10)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("reweight", "host_columns", "times"),
     [

@@ -88,6 +88,7 @@ def test_the_guest_hears_how_often_and_nothing_finer() -> None:
     assert {name: one.kind for name, one in disclosure_of(NewtonStepsMessage).items()} == {"steps": "disclosed"}
 
 
+@pytest.mark.long
 def test_a_host_of_four_columns_that_hold_two_is_scored_once(numbers, paillier_keys) -> None:
     """Two numbers and a category: by its number of columns alone the host would be scored twice, which shows both."""
     category = one_hot((numbers[:60, 3] > 0).astype(np.int64), 2)

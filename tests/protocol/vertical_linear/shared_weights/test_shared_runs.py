@@ -46,12 +46,14 @@ def test_sparse_columns_stay_sparse(run_of, tables_of, settings_of, opened, cent
     assert b"gradients by residuals" in run.channels["bank"].ledger.data
 
 
+@pytest.mark.long_cases("residuals")
 def test_without_protection_the_model_is_the_same(run_of, tables_of, settings_of, opened, gradient_method):
     tables = tables_of(5)
     models = [opened(run_of(settings_of(protection=kind), tables).run()) for kind in ("paillier", "none")]
     assert np.abs(models[0] - models[1]).max() < 300 * UNIT
 
 
+@pytest.mark.long
 def test_a_resumed_run_ends_as_one_that_was_not_interrupted(run_of, tables_of, settings_of, opened):
     tables = tables_of(6)
     values = {"optimiser": "momentum", "optimiser_settings": {"momentum": 0.5, "decay": 0.01}, "learning_rate": 0.2}
@@ -107,6 +109,7 @@ def test_a_finished_run_resumes_to_its_own_model(run_of, tables_of, settings_of,
     assert not again.saved
 
 
+@pytest.mark.long
 def test_states_of_different_runs_do_not_meet(run_of, tables_of, settings_of):
     tables, settings = tables_of(6), settings_of(epochs=2)
     runs = [run_of(settings, tables, exactness_check=False) for _ in range(2)]
@@ -123,6 +126,7 @@ def test_states_of_different_runs_do_not_meet(run_of, tables_of, settings_of):
         run_of(settings, tables, resume_from={"bank": runs[0].saved["bank"][0]}).run()
 
 
+@pytest.mark.long
 def test_a_warm_start_goes_on_from_the_weights(run_of, tables_of, settings_of, opened):
     tables = tables_of(7)
     expected = opened(run_of(settings_of(epochs=3), tables).run())
@@ -346,7 +350,7 @@ def test_a_loss_share_of_another_shape_is_refused(run_of, tables_of, settings_of
         run_of(settings_of(), tables_of(9)).run()
 
 
-@pytest.mark.quick_cases("shop")
+@pytest.mark.long
 @pytest.mark.parametrize("leaver", ["bank", "shop"])
 def test_a_party_that_leaves_in_mid_epoch_loses_nothing_saved(run_of, tables_of, settings_of, opened, leaver):
     tables, settings = tables_of(10), settings_of(epochs=3)

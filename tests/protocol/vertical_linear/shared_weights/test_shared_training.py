@@ -20,6 +20,7 @@ def loss_unit(settings, tables) -> float:
     return residual_of(settings.task).loss_factor * 2.0**-bits
 
 
+@pytest.mark.long_cases("residuals-three classes-training2")
 @pytest.mark.parametrize(
     ("task", "training"),
     [
@@ -45,7 +46,7 @@ def test_equals_centralised_training(
     assert [record.loss for record in run.records["shop"]] == [None] * settings.training.epochs
 
 
-@pytest.mark.quick_cases("residuals-number", "gram-two classes")
+@pytest.mark.long
 @pytest.mark.parametrize("task", ["two classes", "number"])
 def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, gradient_method, task):
     """Columns lie on the grid of the fixed point, so that nothing but the protocol's own rounding is left."""
@@ -65,6 +66,7 @@ def test_gradients_keep_the_bound_that_is_told(run_of, settings_of, gradient_met
     assert max(check.largest_error for check in run.exactness_check.checks) < told + 2.0**-40
 
 
+@pytest.mark.long
 @given(
     seed=st.integers(0, 2**32 - 1),
     rows=st.integers(2, 40),

@@ -49,7 +49,7 @@ def recover_labels(columns, batches, equations):
     return labels
 
 
-@pytest.mark.quick_cases("residuals")
+@pytest.mark.long
 def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, gradient_method, monkeypatch):
     rng = np.random.default_rng(11)
     labels = rng.permutation(np.arange(ROWS) % 2)
@@ -106,7 +106,7 @@ def test_the_label_recovery_attack_gets_nothing(run_of, settings_of, views, grad
         assert abs(accuracy - 0.5) < chance, f"{what}: {accuracy:.2f} of the labels"
 
 
-@pytest.mark.quick_cases("gram")
+@pytest.mark.long
 def test_shares_of_weights_and_gradients_are_uniform_at_each_party(
     run_of, settings_of, tables_of, views, gradient_method
 ):

@@ -85,6 +85,7 @@ def play(epsilon: float | None, flips: LabelFlips | None) -> tuple[Any, list[np.
     return tables[GUEST].labels, list(RowPlan.of(ROWS, settings.training).batches) * 2
 
 
+@pytest.mark.long
 def test_what_a_host_opens_tells_labels_unless_they_answer_once(
     attacks: Any, opened_slopes: list[np.ndarray], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -39,6 +39,7 @@ def trained(attacks: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(columns=columns, batches=list(network.train(10)))
 
 
+@pytest.mark.long
 def test_slopes_tell_a_host_columns_of_the_guest_whatever_labels_answer(attacks: Any, trained: Any) -> None:
     find = attacks.on_columns.columns_from_slopes
     found = find(trained.batches, trained.columns.guest, 300)

@@ -93,6 +93,7 @@ def test_a_bottom_that_does_not_train_gets_no_gradient(attacks: Any, columns: An
     assert [batch.host_slopes for batch in network.train(1)] == [None] * 4
 
 
+@pytest.mark.long
 def test_features_trained_on_labels_complete_a_model_from_forty_of_them(attacks: Any) -> None:
     """Labels say whether two of the host's columns lie in a circle: a head on its columns, or on fixed features, finds
     little; features that training made tell it."""

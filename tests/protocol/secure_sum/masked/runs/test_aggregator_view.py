@@ -138,6 +138,7 @@ def test_its_ledger_has_ciphertexts_public_facts_and_what_is_declared(
     assert {row.disclosure_class for row in report.given} <= {"ciphertext", "public", "disclosed"}
 
 
+@pytest.mark.long_cases("committee")
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_no_byte_that_it_receives_or_sends_is_of_a_secret(opening, play, masked_settings, monkeypatch) -> None:
     secrets = Secrets(monkeypatch)

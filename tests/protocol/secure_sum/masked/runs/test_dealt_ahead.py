@@ -58,6 +58,7 @@ def test_the_next_round_is_dealt_for_before_a_sum_is_opened_and_the_last_one_dea
     ]
 
 
+@pytest.mark.long
 def test_a_party_lost_between_dealing_and_its_upload_is_left_out(rehearse_masked, two_rounds, leave_at) -> None:
     rehearsal = rehearse_masked(two_rounds(), hooks={"d": leave_at("round-2", "upload")})
     rehearsal.run()

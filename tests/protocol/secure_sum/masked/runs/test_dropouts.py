@@ -54,6 +54,7 @@ def test_the_other_openers_bear_a_loss_too(
     assert rehearsal.records[0].party_count == len(included)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("step", "party", "part"),
     [
@@ -78,6 +79,7 @@ def test_the_standardiser_is_agreed_on_without_a_lost_party(
     assert [record.party_count for record in rehearsal.records] == [7]
 
 
+@pytest.mark.long_cases("round-1-h-sign")
 @pytest.mark.parametrize(
     ("step", "party", "part"),
     [
@@ -122,6 +124,7 @@ def test_eight_parties_bear_two_losses_in_one_round(
     assert rehearsal.records[0].party_count == len(included)
 
 
+@pytest.mark.long
 def test_losses_in_different_rounds_add_up(rehearse_masked, masked_settings, leave_at) -> None:
     settings = masked_settings(8)
     settings = replace(settings, training=replace(settings.training, round_count=4))

@@ -18,7 +18,7 @@ def drift_of(state, plain) -> float:
     return max(float(np.abs(state.parameters[name] - values).max()) for name, values in plain.parameters.items())
 
 
-@pytest.mark.quick_cases("adam-scaffold", "sgd-fedprox")
+@pytest.mark.quick_cases("sgd-fedprox")
 @pytest.mark.parametrize("algorithm", ["fedprox", "scaffold"])
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_masked_and_plain_runs_end_alike(algorithm, optimiser, rehearse_masked, masked_settings) -> None:
@@ -53,6 +53,7 @@ def test_the_corrections_cancel_out_although_bits_are_few_and_values_clipped(reh
         assert np.abs(shared).max() > 0
 
 
+@pytest.mark.long
 def test_a_lost_party_leaves_its_last_control_variate(rehearse_masked, masked_settings) -> None:
     settings = masked_settings(5, "committee", training=replace(LOCAL, algorithm="scaffold"))
     rehearsal = rehearse_masked(settings, rehearsed_dropouts={"b": 2})
@@ -68,6 +69,7 @@ def test_a_lost_party_leaves_its_last_control_variate(rehearse_masked, masked_se
         np.testing.assert_allclose(shared, mean, atol=1e-12)
 
 
+@pytest.mark.long
 def test_error_feedback_takes_the_bias_out_of_four_bits(rehearse_masked, masked_settings) -> None:
     """With 4 bits in a fixed range every small update is rounded away, round after round; owed, it arrives later."""
     codec = CodecSettings(value_bits=4, clipping="fixed", alpha=0.2)
@@ -85,6 +87,7 @@ def search_settings(masked_settings, parties: int, **others):
     return masked_settings(parties, "committee", training=SEARCH, codec=CodecSettings(value_bits=24), **others)
 
 
+@pytest.mark.long
 def test_masked_and_plain_searches_settle_alike(rehearse_masked, masked_settings) -> None:
     settings = search_settings(masked_settings, 4)
     rehearsal = rehearse_masked(settings)
@@ -97,6 +100,7 @@ def test_masked_and_plain_searches_settle_alike(rehearse_masked, masked_settings
     assert abs(state.losses[-1] - plain.losses[-1]) < 1e-4 * plain.losses[-1]
 
 
+@pytest.mark.long
 def test_a_lost_party_takes_its_rows_along_and_the_search_goes_on(rehearse_masked, masked_settings) -> None:
     rehearsal = rehearse_masked(search_settings(masked_settings, 5), rehearsed_dropouts={"b": 2})
     state = rehearsal.run()

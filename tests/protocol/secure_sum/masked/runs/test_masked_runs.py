@@ -34,6 +34,12 @@ def plain(settings, rehearse_masked):
     return rehearse_masked(replace(settings, protection="none", authority=None), exactness_check=False).run()
 
 
+@pytest.mark.long_cases(
+    "authority-fedavg-adaptive-stochastic",
+    "committee-fedsgd-daciq-stochastic",
+    "committee-adam-fixed",
+    "committee-fedavg-adaptive",
+)
 @pytest.mark.parametrize("case", CASES)
 def test_every_sum_is_within_the_stated_bound_of_the_float_one(case, rehearse_masked, masked_settings) -> None:
     opening, training, codec = CASES[case]
@@ -98,6 +104,7 @@ def test_any_other_set_of_parties_would_give_another_step(party_count, masked_ta
             expect_step(state, everyone)
 
 
+@pytest.mark.long
 def test_a_resumed_run_goes_on_with_later_upload_numbers(rehearse_masked, masked_settings) -> None:
     settings = masked_settings(training=replace(FEDAVG, standardise=False))
     whole = rehearse_masked(settings)

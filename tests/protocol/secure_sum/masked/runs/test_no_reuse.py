@@ -60,6 +60,7 @@ def three_rounds(settings):
     return replace(settings, training=replace(settings.training, round_count=3))
 
 
+@pytest.mark.long_cases("committee")
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_over_rounds_and_restarts(opening, uploads, rehearse_masked, masked_settings) -> None:
     settings = three_rounds(masked_settings(5, opening))

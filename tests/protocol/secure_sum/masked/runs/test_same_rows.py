@@ -124,6 +124,7 @@ def test_rows_are_known_again_under_another_digest_of_the_job(
     assert rehearsal.records == []
 
 
+@pytest.mark.long
 def test_eight_parties_draw_members_for_another_job_on_the_same_rows(rehearse_masked, masked_settings, rows_of) -> None:
     """What other jobs opened says nothing of a draw of this one's members."""
     settings = masked_settings(8)
@@ -232,6 +233,7 @@ def test_another_sample_of_the_same_rows_is_another_set(rehearse_masked, masked_
     assert "another set in 'round-1'" in error.what
 
 
+@pytest.mark.long
 def test_a_party_that_is_no_member_knows_its_rows_in_the_next_job(
     rehearse_masked, masked_settings, rows_of, tmp_path: Path
 ) -> None:

@@ -98,7 +98,7 @@ def test_the_model_is_the_mean_of_the_sampled_parties_alone(
     assert len(rehearsal.exactness_check.checks) == 3
 
 
-@pytest.mark.quick_cases("daciq")
+@pytest.mark.long
 @pytest.mark.parametrize("clipping", ["adaptive", "daciq"])
 def test_bounds_are_of_the_sample_and_the_same_everywhere(clipping, sampled, tables, play) -> None:
     """With a standardiser, of all parties, and the exponents of the first sample."""
@@ -160,6 +160,7 @@ def test_a_party_that_is_not_sampled_says_so_in_its_ledger(sampled, tables, rehe
 # --- losses ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_sampled_party_that_is_lost_is_left_out_and_not_replaced(sampled, tables, rehearse_masked, leave_at) -> None:
     """Five of ten, and four are enough."""
     settings = sampled(10, rounds=3)
@@ -184,6 +185,7 @@ def test_a_party_that_is_lost_while_it_is_not_sampled_costs_the_round_nothing(sa
     assert_trained_by(rehearsal, state, tables, samples)
 
 
+@pytest.mark.long
 def test_fewer_than_min_parties_end_the_run_and_the_missing_are_named(
     sampled, tables, rehearse_masked, leave_at
 ) -> None:
@@ -217,6 +219,7 @@ def stop_after_releases(rehearse_masked, meddle, settings, tables, step, **other
     return rehearsal
 
 
+@pytest.mark.long_cases("committee")
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 def test_a_round_that_was_released_for_is_resumed_with_the_same_sample(
     opening, sampled, tables, rehearse_masked, meddle
@@ -231,6 +234,7 @@ def test_a_round_that_was_released_for_is_resumed_with_the_same_sample(
     assert_trained_by(again, state, tables, [sample_of(settings, number) for number in (1, 2, 3)])
 
 
+@pytest.mark.long
 def test_a_sampled_party_that_is_back_is_left_out_of_the_round_that_was_released_without_it(
     sampled, tables, rehearse_masked, meddle, leave_at
 ) -> None:
@@ -246,6 +250,7 @@ def test_a_sampled_party_that_is_back_is_left_out_of_the_round_that_was_released
     assert_trained_by(again, state, tables, [samples[0], samples[1][1:]])
 
 
+@pytest.mark.long
 def test_a_job_that_is_run_anew_has_the_same_samples_and_sums(sampled, tables, rehearse_masked) -> None:
     """With the state of the first run kept, members would open no other sets: there are none."""
     settings = sampled(7)

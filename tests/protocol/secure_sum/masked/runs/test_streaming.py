@@ -153,6 +153,7 @@ def resident_bytes(name: str) -> int:
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith(name))
 
 
+@pytest.mark.long_cases("10000000")
 @pytest.mark.parametrize("value_count", [1_000_000, 10_000_000])
 def test_a_party_needs_its_values_their_mean_and_a_constant(value_count, masked_settings, tmp_path) -> None:
     settings = masked_settings(5).sums
@@ -233,6 +234,7 @@ class Senders:
         return message, digest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value_count", [10_000_000])
 def test_the_aggregator_needs_one_sum_and_one_upload_however_many_parties(value_count, masked_settings) -> None:
     parameters = choose_parameters(16, 12)

@@ -93,6 +93,7 @@ def test_the_last_validation_is_a_group_of_its_own_in_every_run(validated) -> No
     assert plan_sums(replace(settings, validation=ValidationSettings()), 3).ahead == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [DealersMessage, SumBeginMessage])
 def test_a_run_that_stops_in_the_last_validation_is_resumed_for_it(
     kind, validated, stop_at, rehearse_masked, masked_tables
@@ -112,6 +113,7 @@ def test_a_run_that_stops_in_the_last_validation_is_resumed_for_it(
     assert [saved.sums_done for saved in resumed.saved] == [3]
 
 
+@pytest.mark.long
 def test_a_last_validation_that_was_released_for_keeps_its_parties(
     validated, stop_at, rehearse_masked, masked_tables, leave_at
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_last_validation_that_was_released_for_keeps_its_parties(
     assert_pooled(state.validation.final, state, settings, tables, settings.parties[:-1])
 
 
+@pytest.mark.long
 def test_a_resumed_run_equals_one_that_was_not_interrupted(validated, rehearse_masked, tmp_path) -> None:
     settings = validated(4, round_count=3, patience=2, min_improvement=0.0)
     whole = rehearse_masked(settings)
@@ -137,6 +140,7 @@ def test_a_resumed_run_equals_one_that_was_not_interrupted(validated, rehearse_m
             assert values.tobytes() == again.parameters[name].tobytes()
 
 
+@pytest.mark.long
 def test_where_a_round_is_of_a_sample_scores_are_summed_at_the_end_alone(
     validated, rehearse_masked, masked_tables
 ) -> None:

@@ -18,6 +18,7 @@ UNIT = 2.0**-32
 COLUMNS = (2, 3, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("holders", [None, ("shop", "telco")])
 def test_a_resumed_run_ends_with_the_same_model(many_run_of, many_settings, tables_of, opened, holders):
     tables = tables_of(6, rows=100, columns=COLUMNS)
@@ -33,6 +34,7 @@ def test_a_resumed_run_ends_with_the_same_model(many_run_of, many_settings, tabl
     assert np.array_equal(opened(many_run_of(settings, tables, resume_from=ended).run()), expected)
 
 
+@pytest.mark.long
 def test_a_warm_start_goes_on_from_the_weights(many_run_of, many_settings, tables_of, opened):
     tables = tables_of(7, rows=100, columns=COLUMNS)
     expected = opened(many_run_of(many_settings(epochs=3, batch_rows=0), tables).run())

@@ -75,6 +75,7 @@ def forging(kind: type, where: str, change):
     return lambda step, message: change(message) if isinstance(message, kind) and step.startswith(where) else message
 
 
+@pytest.mark.long
 def test_a_host_that_says_what_is_so_is_not_refused(calibrate_with) -> None:
     """Three columns of numbers bear two scores of a row."""
     sent = []

@@ -39,6 +39,7 @@ def play(run_of, converse, settings, tables, working, *, host_part=None):
     return parts, converse(role(GUEST), role(HOST))
 
 
+@pytest.mark.long_cases("none-three classes", "paillier-two classes")
 @pytest.mark.parametrize(
     ("protection", "task"),
     [
@@ -69,6 +70,7 @@ def test_weights_are_those_of_plain_numbers(protection, task, run_of, tables_of,
     assert np.abs(opened(moved) - expected).max() < 1e-3
 
 
+@pytest.mark.long
 def test_nothing_but_ciphertexts_passes(run_of, tables_of, settings_of, converse, monkeypatch) -> None:
     """Which public counts say how many of; the scores were told before, by a prediction."""
     received: set[tuple[str, str]] = set()

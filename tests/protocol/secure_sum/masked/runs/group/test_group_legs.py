@@ -50,6 +50,7 @@ def test_standardising(opening, expected, begun, rehearse_masked, masked_setting
     assert between(legs, "standardise") == expected
 
 
+@pytest.mark.long
 def test_a_tree(begun) -> None:
     hook, legs = begun
     settings = trees.make_settings(protection="lattice", parties=("a", "b", "c"))
