@@ -28,6 +28,7 @@ from hekat.protocol.vertical_linear.shared_weights import messages as shared_wei
 from hekat.protocol.vertical_network import messages as network_messages
 from hekat.protocol.vertical_network.guest_layer import messages as guest_layer_messages
 from hekat.protocol.vertical_network.prediction import messages as network_prediction_messages
+from hekat.protocol.vertical_network.sealed import messages as sealed_network_messages
 from hekat.protocol.vertical_trees import messages as tree_messages
 from hekat.protocol.vertical_trees.prediction import messages as tree_prediction_messages
 from hekat.wire import disclosure_of, kind_name
@@ -54,6 +55,7 @@ def _message_types() -> list[type]:
         encrypted_model_prediction_messages,
         network_messages,
         guest_layer_messages,
+        sealed_network_messages,
         network_prediction_messages,
     )
     members = [member for module in modules for member in inspect.getmembers(module)]

@@ -40,6 +40,7 @@ _NETWORK_FORMS = {
     "shared": "weights of a host's side lie in shares, outputs open summed over hosts",
     "guest_layer": "TO COMPARE: the guest holds weights of a host's side under noise, learns each host's outputs by "
     "themselves",
+    "sealed": "all weights, units and slopes lie in shares; the guest learns the mean loss of an epoch",
 }
 _FILL_SUMS = {
     "mean": "counts and sums",
@@ -311,7 +312,8 @@ def _of_network_job(job: NetworkJob) -> Iterator[Term]:
         yield "labels", f"each replaced once by chance, epsilon {settings.label_privacy:g}"
     if settings.labels_accepted is not None:
         yield "label-leak rule", f"WAIVED: {settings.labels_accepted}"
-    yield "column-leak rule", f"WAIVED by each host: {settings.rotation_accepted}"
+    if settings.rotation_accepted is not None:
+        yield "column-leak rule", f"WAIVED by each host: {settings.rotation_accepted}"
     if settings.slopes_accepted is not None:
         yield "slope-leak rule", f"WAIVED by each party: {settings.slopes_accepted}"
     yield from _of_matching(job, job.prediction.receivers)

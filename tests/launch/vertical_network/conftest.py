@@ -59,14 +59,16 @@ class Clinics:
         path.write_text("\n".join(lines) + "\n")
         return path
 
-    def write_job(self, sections: str = "", *, training: str = SMALL, network: str = NETWORK) -> Path:
+    def write_job(
+        self, sections: str = "", *, training: str = SMALL, network: str = NETWORK, waiver: str = WAIVER
+    ) -> Path:
         """A job of three epochs, in the clear unless `sections` have a [protection] of their own."""
         if "[protection]" not in sections:
             sections += "[protection]\nkind = 'none'\n"
         self.job.write_text(
             "format = 2\nname = 'tumours'\nprotocol = 'vertical_network'\nguest = 'clinic'\nhosts = ['laboratory']\n"
             "data = 'patients'\nclasses = ['malignant', 'benign']\n"
-            f"{training}{network}{WAIVER}{sections}\n[columns.texture]\ncategories = 'found'\n"
+            f"{training}{network}{waiver}{sections}\n[columns.texture]\ncategories = 'found'\n"
         )
         return self.job
 

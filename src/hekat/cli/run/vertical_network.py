@@ -20,6 +20,7 @@ from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.vertical_network.run import run_network_job
 from hekat.protocol.vertical.hold_out import count_held_out
+from hekat.protocol.vertical_network.settings import SEALED
 from hekat.report import Table
 from hekat.run.predictions import PARTS_FOLDER
 from hekat.run.vertical.checkpoint_files import has_checkpoints
@@ -112,6 +113,8 @@ def _show_checked(inputs: NetworkInputs, options: argparse.Namespace) -> int:
 def _learns(inputs: NetworkInputs, party: str) -> str:
     """What this party would learn of the others, in a few words."""
     settings = inputs.job.settings
+    if settings.form == SEALED:
+        return "the mean loss of each epoch" if party == settings.guest else "nothing but when training ends"
     if party == settings.guest:
         return "features of hosts but for a rotation"
     if settings.host_bottom == "trained" and settings.label_privacy is not None:

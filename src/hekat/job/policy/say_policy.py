@@ -9,7 +9,7 @@ from hekat.job.data_source import DataSource
 from hekat.job.policy.site_lines import SitePolicy, policy_keys
 from hekat.job.site_file import Site
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
-from hekat.protocol.vertical_network.settings import GUEST_LAYER
+from hekat.protocol.vertical_network.settings import GUEST_LAYER, SHARED
 from hekat.toml_text import toml_key
 
 
@@ -62,7 +62,9 @@ def _forms(policy: SitePolicy) -> str:
 def _network_forms(policy: SitePolicy) -> str:
     if GUEST_LAYER in policy.network_forms:
         return "split networks may have FATE's form, to compare: the guest learns each host's outputs by themselves"
-    return "weights of a host's side of a split network lie in shares, and outputs open summed over hosts"
+    if SHARED in policy.network_forms:
+        return "weights of a host's side of a split network lie in shares, and outputs open summed over hosts"
+    return "split networks stay in shares as a whole, and open the mean loss alone"
 
 
 def _either(yes: str, no: str, key: str) -> Callable[[SitePolicy], str]:

@@ -18,7 +18,7 @@ from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS,
 from hekat.protocol.vertical_linear.settings import FORMS
 from hekat.protocol.vertical_network.label_privacy.randomised_response import MAX_EPSILON
 from hekat.protocol.vertical_network.settings import FORMS as NETWORK_FORMS
-from hekat.protocol.vertical_network.settings import SHARED
+from hekat.protocol.vertical_network.settings import SEALED, SHARED
 from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB
 
 MOST_VALUE_BITS = 40
@@ -36,8 +36,8 @@ class SitePolicy:
     `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
-    hosts' columns. `network_forms` are forms of split networks: under `guest_layer`, which is there to compare, the
-    guest learns the outputs of each host by themselves. `label_leak_waiver` lets a job waive the limit on equations
+    hosts' columns. `network_forms` are forms of split networks: `sealed` opens less than `shared`, and under
+    `guest_layer`, which is there to compare, the guest learns the outputs of each host by themselves. `label_leak_waiver` lets a job waive the limit on equations
     about labels, `column_leak_waiver` on equations about columns, `slope_leak_waiver` lets bottoms of hosts train in a
     split network, whose slopes tell them of others' columns,
     `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
@@ -69,7 +69,7 @@ class SitePolicy:
     min_key_bits: int = 2048
     exactness_check: bool = False
     vertical_forms: tuple[str, ...] = FORMS
-    network_forms: tuple[str, ...] = (SHARED,)
+    network_forms: tuple[str, ...] = (SHARED, SEALED)
     label_leak_waiver: bool = False
     column_leak_waiver: bool = False
     slope_leak_waiver: bool = False

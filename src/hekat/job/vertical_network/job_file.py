@@ -22,7 +22,9 @@ from hekat.job.vertical.columns_job import (
 from hekat.protocol.role_names import check_role_name
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings, check_receivers
+from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
+from hekat.protocol.vertical_network.sealed.settings_rules import UNUSED, check_unused
+from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings, check_receivers
 
 PROTOCOL: Final = "vertical_network"
 MODEL: Final = "network"
@@ -92,16 +94,22 @@ def _read_settings(top: Section, network: Section) -> VerticalNetworkSettings:
     label_privacy = top.take_section("label_privacy")
     column_leak, label_leak, slope_leak = map(top.take_section, ("column_leak", "label_leak", "slope_leak"))
     default = VerticalNetworkSettings
+    form = protection.take("form", str, default.form)
+    is_sealed = form == SEALED
+    usual_bottom: str = "source" if is_sealed else default.host_bottom
+    if is_sealed:
+        said = {f"network.{key}" for key in network.remaining()} | {f"training.{key}" for key in training.remaining()}
+        check_unused([name for name in UNUSED if name in said])
     settings = VerticalNetworkSettings(
         guest=top.take("guest", str),
         hosts=top.take_texts("hosts"),
         task=task,  # type: ignore[arg-type]  # checked by VerticalNetworkSettings
         classes=classes,
-        form=protection.take("form", str, default.form),
+        form=form,
         protection=protection.take("kind", str, default.protection),  # type: ignore[arg-type]  # checked as well
-        host_bottom=protection.take("host_bottom", str, default.host_bottom),  # type: ignore[arg-type]  # checked too
+        host_bottom=protection.take("host_bottom", str, usual_bottom),  # type: ignore[arg-type]  # checked too
         network=_read_shape(network),
-        training=NetworkTraining(**read_fields(training, NetworkTraining())),
+        training=NetworkTraining(**read_fields(training, SEALED_TRAINING if is_sealed else NetworkTraining())),
         label_privacy=label_privacy.take_optional("epsilon", float),
         rotation_accepted=column_leak.take_optional("accepted", str),
         labels_accepted=label_leak.take_optional("accepted", str),
@@ -142,6 +150,13 @@ def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings
             got=strangers[0],
             cure="correct network.bottoms in the job",
         )
+    if bottoms and settings.form == SEALED:
+        raise JobError(
+            "network.bottoms has no use for a sealed network",
+            expected="no such section with protection.form = 'sealed': squares are of the columns themselves",
+            got=f"a bottom of {', '.join(bottoms)}",
+            cure="leave it out, or set protection.form = 'shared', which opens more",
+        )
     maps = [party for party, name in bottoms.items() if name in OWN_BOTTOMS]
     if maps and (settings.host_bottom != "frozen" or settings.guest in maps):
         raise JobError(
@@ -161,7 +176,14 @@ def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings
 
 
 def _check_comparable(job: NetworkJob) -> None:
-    """Raise JobError where a comparison would need the bottoms of sites in one network."""
+    """Raise JobError where a comparison would need the bottoms of sites in one network, or another kind of network."""
+    if job.settings.form == SEALED and (job.compare_centralised or job.test_data is not None or job.hold_out):
+        raise JobError(
+            "a sealed network is trained, and not yet measured",
+            expected="no test_data, validation.hold_out or compare.centralised with protection.form = 'sealed'",
+            got="one of them",
+            cure="leave them out; training.validation_fraction holds rows out for stopping",
+        )
     if job.compare_centralised and job.bottoms:
         raise JobError(
             "a comparison with centralised training knows Hekat's own bottoms alone",

@@ -17,7 +17,7 @@ from hekat.job.vertical.site_checks import (
     yes_or_no,
 )
 from hekat.job.vertical_network.job_file import MODEL, OWN_BOTTOMS, PROTOCOL, NetworkJob
-from hekat.protocol.vertical_network.settings import PROTECTIONS
+from hekat.protocol.vertical_network.settings import PROTECTIONS, SEALED
 
 
 def check_site_allows_network(site: Site, job: NetworkJob, here: Collection[str] | None = None) -> None:
@@ -132,7 +132,7 @@ def _on_leaks(site: Site, job: NetworkJob, own: Collection[str]) -> list[PolicyC
     tells_labels = trains or not set(settings.hosts).isdisjoint(job.prediction.receivers)
     concerned = is_guest or (len(settings.hosts) > 1 and bool(own))
     return [
-        on_opened_features(policy, is_host=any(host in own for host in settings.hosts)),
+        on_opened_features(policy, is_host=settings.form != SEALED and any(host in own for host in settings.hosts)),
         on_told_labels(policy, tells=is_guest and settings.labels_accepted is not None),
         on_label_epsilon(policy, settings.label_privacy if is_guest and tells_labels else None),
         yes_or_no(

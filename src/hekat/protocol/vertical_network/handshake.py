@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
 from hekat.errors import ProtocolError
 from hekat.ledger import Ledger, RecordedChannel
 from hekat.protocol.shares.share_array import ShareArray, add_shares, random_shares, subtract
-from hekat.protocol.vertical_network.arithmetic.interface import Arithmetic
 from hekat.protocol.vertical_network.messages import FirstAddendMessage, HostReadyMessage, StartMessage
 from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
 from hekat.protocol.vertical_network.party_run import NetworkRun
@@ -21,6 +21,17 @@ from hekat.protocol.vertical_network.steps import FIRST_STEP, READY_STEP, START_
 _SAME_JOB = "all parties must run the same job, on the same rows in the same order, and resume from the same epoch"
 
 
+class KeyPairs(Protocol):
+    """What a party computes private products with, as far as a handshake goes."""
+
+    @property
+    def public_key(self) -> bytes: ...
+
+    def meet(self, peer: str, public_key: bytes) -> None:
+        """Take a peer's public key. Raises KeyRefusedError."""
+        ...
+
+
 def call_hosts(
     channel: RecordedChannel,
     settings: VerticalNetworkSettings,
@@ -28,7 +39,7 @@ def call_hosts(
     plan: RowPlan,
     row_count: int,
     own_width: int,
-    arithmetic: Arithmetic,
+    arithmetic: KeyPairs,
 ) -> StartMessage:
     """The guest's handshake: hear all hosts, check them, tell each how training begins. Raises ProtocolError."""
     widths = [own_width]
@@ -69,7 +80,7 @@ def answer_guest(
     plan: RowPlan,
     row_count: int,
     width: int,
-    arithmetic: Arithmetic,
+    arithmetic: KeyPairs,
 ) -> StartMessage:
     """A host's handshake. Raises ProtocolError where the guest begins otherwise than this host."""
     guest = settings.guest

@@ -25,14 +25,20 @@ SHARE: Final = "share/"
 its own addend alone, the guest one for each host."""
 
 
+SEALED_SHARE: Final = "sealed_share"
+"""Under form sealed, at either party: its share of all weights, uint64 limbs (width, k + 1, 2) mod 2^128 at 2^-64. Rows
+are the guest's column of ones, its other columns, then the host's; columns the k squared units, then the linear one."""
+
+
 @dataclass(frozen=True)
 class NetworkPart:
     """One party's part of a model; all parts of one model have the same `model_id`.
 
     All but `arrays` is public among the parties. `bottom_kind` names the map of the party's own columns ("none" at a
     guest without columns); for "module" its maker is needed again. `widths` are the inputs of the interactive layer by
-    party. `label_privacy` is the epsilon by which labels were replaced, None where they were not, and `labels_accepted`
-    whether the job let hosts learn labels: a host receives scores by these alone.
+    party; under form "sealed" each party's columns, the guest's with the column of ones. `label_privacy` is the epsilon
+    by which labels were replaced, None where they were not, and `labels_accepted` whether the job let hosts learn
+    labels: a host receives scores by these alone.
     """
 
     party: str
@@ -51,6 +57,7 @@ class NetworkPart:
     limit_spreads: float
     label_privacy: float | None
     labels_accepted: bool
+    form: str
     arrays: Arrays = field(repr=False)
 
     @property

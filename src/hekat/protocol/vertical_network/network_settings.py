@@ -127,23 +127,24 @@ class NetworkTraining:
         """The momentum at 2^-8; 0 for sgd."""
         return round(self.momentum * 2**MOMENTUM_BITS) if self.shared_optimiser == "momentum" else 0
 
-    def rate_units(self, row_count: int) -> int:
-        """What a batch of `row_count` rows multiplies the summed gradient with: the rate over its rows, at 2^-24.
+    def rate_units(self, row_count: int, rate_bits: int = RATE_BITS) -> int:
+        """What a batch of `row_count` rows multiplies the summed gradient with: the rate over its rows, at
+        2^-rate_bits.
 
         Raises JobError for a rate that is less than one unit.
         """
-        units = round(self.shared_rate * 2**RATE_BITS / row_count)
+        units = round(self.shared_rate * (1 << rate_bits) / row_count)
         if not units:
             refuse_setting(
                 "training.shared_rate",
-                f"{row_count / 2**RATE_BITS:.1e} or more for {row_count:,} rows",
+                f"{row_count / (1 << rate_bits):.1e} or more for {row_count:,} rows",
                 self.shared_rate,
             )
         return units
 
-    def taken_rate(self, row_count: int) -> float:
+    def taken_rate(self, row_count: int, rate_bits: int = RATE_BITS) -> float:
         """The rate of the shared layer in a batch of `row_count` rows, as its units have it."""
-        return self.rate_units(row_count) * row_count / 2**RATE_BITS
+        return self.rate_units(row_count, rate_bits) * row_count / (1 << rate_bits)
 
 
 def rule_rate(feature_count: int, *, is_regression: bool) -> float:

@@ -20,7 +20,7 @@ from hekat.protocol.vertical_network.fixed_point import FloatArray
 from hekat.protocol.vertical_network.model_part import BOTTOM, MEANS, SPREADS, NetworkPart, named, taken
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.row_plan import RowPlan
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings
 
 NO_BOTTOM: Final = "none"
 _SEED_BYTES = 16
@@ -100,8 +100,9 @@ def _prepare_columns(
 
 def _make_bottom(party: str, columns: FloatArray, settings: VerticalNetworkSettings, run: NetworkRun) -> Bottom:
     shape, training, is_guest = settings.network, settings.training, party == settings.guest
-    trains = is_guest or settings.host_bottom == "trained"
-    has_no_map = not is_guest and settings.host_bottom == "source"
+    is_sealed = settings.form == SEALED
+    trains = (is_guest and not is_sealed) or settings.host_bottom == "trained"
+    has_no_map = is_sealed or (not is_guest and settings.host_bottom == "source")
     width = shape.guest_width if is_guest else shape.width_of(party)
     task = BottomTask(
         columns[RowPlan.of(len(columns), training).trained],
@@ -175,6 +176,7 @@ def check_goes_on(
     private = settings.label_privacy is not None
     for what, expected, got in (
         ("parties", ", ".join(settings.parties), ", ".join(part.parties)),
+        ("form", settings.form, part.form),
         ("task", settings.task, part.task),
         ("classes", str(settings.classes), str(part.classes)),
         ("host_bottom", settings.host_bottom, part.host_bottom),

@@ -10,6 +10,7 @@ from hekat.errors import InputError, JobError
 from hekat.protocol.vertical.job_settings import check_choice, check_parties, check_task_classes, refuse_setting
 from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
 from hekat.protocol.vertical_network.network_settings import BY_RULE, NetworkShape, NetworkTraining, rule_rate
+from hekat.protocol.vertical_network.sealed.settings_rules import RULED_RATE, check_sealed
 
 Task = Literal["binary", "multiclass", "regression"]
 Protection = Literal["lattice", "none"]
@@ -17,8 +18,8 @@ HostBottom = Literal["frozen", "source", "trained"]
 TASKS: tuple[str, ...] = get_args(Task)
 PROTECTIONS: tuple[str, ...] = get_args(Protection)
 HOST_BOTTOMS: tuple[str, ...] = get_args(HostBottom)
-SHARED, GUEST_LAYER = "shared", "guest_layer"
-FORMS = (SHARED, GUEST_LAYER)
+SHARED, GUEST_LAYER, SEALED = "shared", "guest_layer", "sealed"
+FORMS = (SHARED, GUEST_LAYER, SEALED)
 ROTATION_ACCEPTED: Final = "the guest may learn my columns but for a rotation"
 LABELS_ACCEPTED: Final = "the host may learn labels"
 SLOPES_ACCEPTED: Final = "hosts may learn columns of the guest and of each other"
@@ -34,11 +35,15 @@ class VerticalNetworkSettings:
     `lattice`'s to within a unit for each truncation.
 
     `form` "shared" leaves a host's weights in shares; "guest_layer" is FATE's form, to compare: the guest holds them
-    under noise of the host, learns the outputs of each host by themselves, and bottoms of hosts train.
+    under noise of the host, learns the outputs of each host by themselves, and bottoms of hosts train. "sealed" leaves
+    all weights, activations and slopes in shares of guest and one host, and opens the mean loss of an epoch alone: a
+    network of `network.units` squares and a linear unit on the columns themselves (host_bottom "source"), for two
+    classes.
 
     `label_privacy` is the epsilon of randomised response: each label is replaced once with known odds. Without it
     `trained` needs `labels_accepted`, the words LABELS_ACCEPTED. `rotation_accepted` are the words ROTATION_ACCEPTED:
-    outputs of the interactive layer open to the guest, and over the steps they tell it as much of each host.
+    outputs of the interactive layer open to the guest, and over the steps they tell it as much of each host; form
+    "sealed" opens none and needs no such words.
     `trained` needs `slopes_accepted` as well, the words SLOPES_ACCEPTED: a row's slopes follow from the columns of all
     parties, and label privacy is of labels alone.
 
@@ -63,14 +68,6 @@ class VerticalNetworkSettings:
         object.__setattr__(self, "hosts", tuple(self.hosts))
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
-        if self.form == "sealed":
-            raise JobError(
-                "protection.form 'sealed' is not built",
-                expected=" or ".join(map(repr, FORMS)),
-                got="'sealed'",
-                cure="train protocol = 'vertical_linear', form = 'shared_weights', on columns that each party makes of "
-                "its own",
-            )
         for name, value, known in (
             ("model.task", self.task, TASKS),
             ("protection.form", self.form, FORMS),
@@ -92,7 +89,7 @@ class VerticalNetworkSettings:
         _check_waivers(self)
         if self.training.shared_rate == BY_RULE:
             features = sum(self.network.width_of(host) for host in self.hosts)
-            rate = rule_rate(features, is_regression=self.classes is None)
+            rate = RULED_RATE if self.form == SEALED else rule_rate(features, is_regression=self.classes is None)
             object.__setattr__(self, "training", replace(self.training, shared_rate=rate))
         self.training.rate_units(self.training.batch_rows)
 
@@ -134,6 +131,15 @@ def _check_label_privacy(settings: VerticalNetworkSettings) -> None:
 
 
 def _check_form(settings: VerticalNetworkSettings) -> None:
+    if settings.form == SEALED:
+        check_sealed(
+            settings.network,
+            settings.training,
+            host_count=len(settings.hosts),
+            task=settings.task,
+            host_bottom=settings.host_bottom,
+            label_privacy=settings.label_privacy,
+        )
     if settings.form == GUEST_LAYER and settings.host_bottom != "trained":
         raise JobError(
             "protection.form 'guest_layer' is FATE's form, in which bottoms of hosts train",
@@ -151,12 +157,12 @@ def _check_waivers(settings: VerticalNetworkSettings) -> None:
     ):
         if words not in (None, known):
             refuse_setting(key, f"the words {known!r}, or no such line", "other words")
-    if settings.rotation_accepted is None:
+    if settings.rotation_accepted is None and settings.form != SEALED:
         raise JobError(
             "a split network tells the guest each host's features, but for a rotation",
             expected=f"column_leak.accepted = {ROTATION_ACCEPTED!r} in the job, and at each host's site",
             got="no such line",
-            cure="write the line where hosts agree, or train protocol = 'vertical_linear', which opens no outputs",
+            cure="write the line where hosts agree, or set protection.form = 'sealed', which opens no outputs",
         )
     if settings.host_bottom == "trained" and settings.label_privacy is None and settings.labels_accepted is None:
         raise JobError(

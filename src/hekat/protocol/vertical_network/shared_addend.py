@@ -106,15 +106,15 @@ class SharedAddend:
 
     def begin_from(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Take over `arrays()` (the velocity begins anew) or `state_arrays()`. Raises StateError for others."""
-        self.addend = _read(arrays, SHARE + self.host, self.addend.shape)
+        self.addend = read_shares(arrays, SHARE + self.host, self.addend.shape)
         if VELOCITY + self.host in arrays:
-            self.velocity = _read(arrays, VELOCITY + self.host, self.addend.shape)
+            self.velocity = read_shares(arrays, VELOCITY + self.host, self.addend.shape)
 
     def _truncation_at(self, step: str) -> Truncation:
         return Truncation(hashlib.sha256(self._name + step.encode()).digest(), is_guest=self._is_guest)
 
 
-def _read(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...]) -> ShareArray:
+def read_shares(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...]) -> ShareArray:
     """A copy of the shares called `name`. Raises StateError where there are none of that shape."""
     found = arrays.get(name)
     if found is None or found.shape != shape or found.dtype != np.uint64:

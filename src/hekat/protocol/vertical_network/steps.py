@@ -13,6 +13,7 @@ HOST_WEIGHTS, FEATURE_ANSWER, FEATURE_SLOPES = "host-weights", "feature-answer",
 FEATURES, NOISY_GRADIENT = "features", "noisy-gradient"
 EPOCH_END = "end"
 HELD_OUT = "held-out"
+LOSS = "loss"
 PREDICT_STEP = "predict"
 _MODEL_DOMAIN = b"hekat/vertical-network/model/1:"
 

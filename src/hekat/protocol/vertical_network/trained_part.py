@@ -41,5 +41,6 @@ def make_part(
         settings.training.limit,
         settings.label_privacy,
         settings.labels_accepted is not None,
+        settings.form,
         arrays,
     )

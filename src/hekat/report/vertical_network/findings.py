@@ -28,7 +28,12 @@ from hekat.report.vertical.trained_rows import trained_in_words
 
 _BESIDE = {"centralised": "by the same network on the joined rows"}
 # Caveats that `protected` says in its own words.
-_TOLD = (" learned what the interactive layer gives", " learned nothing of labels but when", " is trusted to send what")
+_TOLD = (
+    " learned what the interactive layer gives",
+    " learned nothing of labels but when",
+    " is trusted to send what",
+    "form sealed: ",
+)
 
 
 def is_encrypted(summary: Mapping[str, Any]) -> bool:
@@ -39,6 +44,11 @@ def is_encrypted(summary: Mapping[str, Any]) -> bool:
 def is_to_compare(settings: Mapping[str, Any]) -> bool:
     """Whether the run had FATE's form, which is there for a comparison alone."""
     return bool(settings["form"] == "guest_layer")
+
+
+def is_sealed(settings: Mapping[str, Any]) -> bool:
+    """Whether all of the network lay in shares, so that nothing but mean losses opened."""
+    return bool(settings["form"] == "sealed")
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
@@ -63,6 +73,8 @@ def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
     """What the job lets others learn beyond scores, which nobody may miss."""
     settings = summary["settings"]
     guest, hosts = settings["guest"], join_names(settings["hosts"])
+    if is_sealed(settings):
+        return []
     found = [
         f"Each host WAIVED what the interactive layer tells of it: {guest} may know the features of {hosts} but for a "
         "rotation, and columns of other people once it knows some people's."
@@ -168,6 +180,11 @@ def _protected(summary: Mapping[str, Any]) -> str:
     guest, hosts = settings["guest"], join_names(settings["hosts"])
     if not is_encrypted(summary):
         return "NOTHING: parties saw each other's features, gradients and weights."
+    if is_sealed(settings):
+        return (
+            f"All weights, units and slopes lay in shares: {guest} learned the mean loss of each epoch and {hosts} when "
+            "training ended."
+        )
     several = len(settings["hosts"]) > 1 and not is_to_compare(settings)
     lie = "lay with it under noise" if is_to_compare(settings) else "lie in shares"
     learned = (

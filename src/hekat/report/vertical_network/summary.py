@@ -20,9 +20,9 @@ _SETTINGS = shape.record(
         "host_bottom": shape.one_of("frozen", "source", "trained"),
         "units": shape.count,
         "epochs": shape.count,
-        "rotation_accepted": shape.text,
     },
     {
+        "rotation_accepted": shape.text,
         "label_privacy": shape.number,
         "labels_accepted": shape.text,
         "slopes_accepted": shape.text,

@@ -10,7 +10,7 @@ from hekat.report.number_text import format_count, format_share
 from hekat.report.part_table import part_table
 from hekat.report.table import Table, format_fixed_seconds
 from hekat.report.vertical.tables import NOT_LEARNED
-from hekat.report.vertical_network.findings import is_to_compare
+from hekat.report.vertical_network.findings import is_sealed, is_to_compare
 
 # So many epochs are listed at most: the first, the last, and some at equal distances.
 _MOST_EPOCHS: Final = 12
@@ -70,6 +70,14 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
         for one in summary["learned"]
     ]
     rows += [(f"{host} of the labels of {guest}", _of_labels(summary)) for host in summary["settings"]["hosts"]]
+    if is_sealed(summary["settings"]):
+        rows = [
+            (f"{guest} of the columns of {host}", "the mean loss of each epoch")
+            for host in summary["settings"]["hosts"]
+        ]
+        rows += [(f"{host} of the labels of {guest}", _of_labels(summary)) for host in summary["settings"]["hosts"]]
+        note = "Weights, units and slopes lay in shares, and neither party has the weights."
+        return Table("What each party learned of another", ("who, of what", "how much"), tuple(rows), note)
     several = len(summary["settings"]["hosts"]) > 1 and not is_to_compare(summary["settings"])
     return Table(
         "What each party learned of another",

@@ -13,7 +13,7 @@ from hekat.job.site_file import Site
 from hekat.job.vertical_network.job_file import NetworkJob, load_network_job
 from hekat.protocol.vertical.columns import prepare_columns
 from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings
 from hekat.run.load_keys import load_party_keys
 from hekat.run.vertical.load_tables import (
     check_predictions_allowed,
@@ -68,10 +68,13 @@ def _check_table(table: Table, settings: VerticalNetworkSettings) -> None:
     """Raise InputError for a party's table that the protocol cannot train on."""
     prepare_columns(table, standardise=False, may_be_empty=table.name == settings.guest)
     count = table.features.shape[1]
-    if settings.host_bottom == "source" and table.name != settings.guest and count > MOST_WIDTH:
+    is_guest, is_sealed = table.name == settings.guest, settings.form == SEALED
+    # The guest of a sealed network has a column of ones besides.
+    most = MOST_WIDTH - (is_guest and is_sealed)
+    if settings.host_bottom == "source" and (is_sealed or not is_guest) and count > most:
         raise InputError(
             f"{table.name} has more columns than the interactive layer takes",
-            expected=f"at most {MOST_WIDTH} columns with protection.host_bottom = 'source'",
+            expected=f"at most {most} columns with protection.host_bottom = 'source'",
             got=f"{count:,}",
             cure="set protection.host_bottom = 'frozen': network.host_width features are made of the columns",
         )

@@ -13,6 +13,7 @@ from hekat.protocol.vertical_network.model_part import (
     BOTTOM,
     INTERACTIVE,
     MEANS,
+    SEALED_SHARE,
     SHARE,
     SPREADS,
     TARGET_MEAN,
@@ -22,11 +23,11 @@ from hekat.protocol.vertical_network.model_part import (
     taken,
 )
 from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
-from hekat.protocol.vertical_network.settings import HOST_BOTTOMS, PROTECTIONS, TASKS
+from hekat.protocol.vertical_network.settings import FORMS, HOST_BOTTOMS, PROTECTIONS, SEALED, TASKS
 from hekat.run.model_file_checks import MOST_PARAMETER, are_parameters
 from hekat.run.vertical.part_files import check_texts
 
-TEXTS: Final = ("task", "host_bottom", "protection", "bottom_kind")
+TEXTS: Final = ("form", "task", "host_bottom", "protection", "bottom_kind")
 _LIMBS: Final = 2
 """Of a share mod 2^128."""
 
@@ -57,6 +58,8 @@ def check_network_part(part: NetworkPart) -> None:
     """Raise ValueError for a part that nobody can predict with."""
     if part.task not in TASKS or part.host_bottom not in HOST_BOTTOMS or part.protection not in PROTECTIONS:
         raise ValueError("a part of no task, bottom or protection")
+    if part.form not in FORMS:
+        raise ValueError("a part of no form")
     if (part.task == "regression") != (part.classes is None):
         raise ValueError("a task of other classes")
     if part.label_privacy is not None and part.classes is None:
@@ -67,6 +70,9 @@ def check_network_part(part: NetworkPart) -> None:
             raise ValueError("a standardiser of other columns, or no numbers")
         if not (values >= least).all():
             raise ValueError("a spread that is none")
+    if part.form == SEALED:
+        _check_sealed(part)
+        return
     _check_shares(part)
     own = [values for name, values in part.arrays.items() if not name.startswith(SHARE)]
     if not all(map(are_parameters, own)):
@@ -111,6 +117,22 @@ def _dense_shapes(sizes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
     for number, (inputs, outputs) in enumerate(pairwise(sizes), 1):
         shapes[f"layer_{number}.weight"], shapes[f"layer_{number}.bias"] = (inputs, outputs), (outputs,)
     return shapes
+
+
+def _check_sealed(part: NetworkPart) -> None:
+    """Raise ValueError for shares of other weights than those of all columns, the guest's ones among them."""
+    own = part.widths.get(part.party, 0) - part.is_guest
+    if len(part.hosts) != 1 or part.task != "binary" or part.host_bottom != "source" or own != len(part.columns):
+        raise ValueError("a sealed network of other parties, task or columns")
+    if min(part.widths.get(name, 0) for name in part.parties) < 1:
+        raise ValueError("a party without columns")
+    if part.bottom_kind != ("source" if part.columns else "none"):
+        raise ValueError("a bottom of no kind")
+    if set(part.arrays) != {MEANS, SPREADS, SEALED_SHARE}:
+        raise ValueError("other arrays than a sealed network's")
+    shape, values = (sum(part.widths.values()), part.network.units + 1, _LIMBS), part.arrays[SEALED_SHARE]
+    if values.dtype != np.uint64 or values.shape != shape:
+        raise ValueError("shares of another kind or shape")
 
 
 def _check_shares(part: NetworkPart) -> None:

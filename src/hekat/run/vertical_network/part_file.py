@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.network_settings import NetworkShape
+from hekat.protocol.vertical_network.settings import SHARED
 from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, shared_facts
 from hekat.run.vertical_network.part_checks import TEXTS, check_described, check_network_part
 from hekat.state.file_format import FileFormat
@@ -17,6 +18,7 @@ _PREFIX: Final = "part/"
 _OF_LABELS: Final = ("label_privacy", "labels_accepted")
 # What the job said to all parties.
 _ALIKE: Final = (
+    "form",
     "guest",
     "hosts",
     "task",
@@ -64,5 +66,5 @@ NETWORK_PARTS: Final = PartForm(
     describe=_describe,
     read=_read,
     unlike=_unlike,
-    usual={},
+    usual={"form": SHARED},
 )

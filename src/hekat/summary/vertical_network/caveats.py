@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from hekat.job.vertical_network.job_file import NetworkJob
-from hekat.protocol.vertical_network.settings import GUEST_LAYER
+from hekat.protocol.vertical_network.settings import GUEST_LAYER, SEALED
 from hekat.summary.vertical.caveats import (
     ROWS_JOINED,
     caveats_on_matching,
@@ -38,6 +38,9 @@ def who_learns_what(job: NetworkJob) -> Iterator[str]:
     guest, hosts = settings.guest, " and ".join(settings.hosts)
     if settings.protection == "none":
         yield "protection is NONE: features, gradients and weights were sent in the clear"
+    if settings.form == SEALED:
+        yield from _on_sealed(job)
+        return
     how = "" if len(settings.hosts) == 1 else ", summed over hosts"
     if settings.form == GUEST_LAYER:
         how = ", each by itself"
@@ -55,6 +58,22 @@ def who_learns_what(job: NetworkJob) -> Iterator[str]:
     )
     yield from _on_labels(job)
     yield "predicted rows are counted against policy.max_predictions of the site: features of these open as well"
+
+
+def _on_sealed(job: NetworkJob) -> Iterator[str]:
+    settings = job.settings
+    guest, host = settings.guest, settings.hosts[0]
+    yield f"form sealed: {guest} learned the mean loss of each epoch, {host} when training ended, and neither the weights"
+    yield (
+        f"{guest} and {host} are trusted with their own shares: one that lies spoils the model, or makes a loss another "
+        "number, which tells it no more bits than a loss has"
+    )
+    told = [name for name in settings.hosts if name in job.prediction.receivers]
+    if told:
+        yield (
+            f"{host} may receive scores, which tell a host that lies the labels of rows that it marked: the job accepts "
+            f"that {settings.labels_accepted}"
+        )
 
 
 def _on_labels(job: NetworkJob) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hekat.job.vertical_network.job_file import NetworkJob
+from hekat.protocol.vertical_network.settings import SEALED
 from hekat.summary.vertical.finished_run import FinishedColumnsRun
 from hekat.summary.vertical_network.role_result import NetworkResult
 from hekat.summary.vertical_network.summary_shape import EpochFacts, LearnedFacts
@@ -53,12 +54,14 @@ class FinishedNetworkRun(FinishedColumnsRun[NetworkResult]):
 
     @property
     def learned(self) -> list[LearnedFacts]:
-        """What the outputs of the interactive layer tell the guest of each host's features."""
+        """What the outputs of the interactive layer tell the guest of each host's features: nothing where none open."""
         narrator, settings = self.narrator, self.job.settings
         widths = {} if narrator is None else narrator.widths
         resumed = 0 if narrator is None or narrator.resumed is None else narrator.resumed.epochs_done
         epochs = resumed + (0 if narrator is None else len(narrator.epochs))
         most = settings.network.units * epochs
+        if settings.form == SEALED:
+            return []
         return [
             LearnedFacts(host=host, features=widths[host], directions=min(widths[host], most))
             for host in settings.hosts

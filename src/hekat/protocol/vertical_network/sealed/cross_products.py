@@ -54,8 +54,8 @@ class CrossProducts(Protocol):
         """What the other party needs of this one."""
         ...
 
-    def meet(self, public_key: bytes) -> None:
-        """Take the other party's public key. Raises KeyRefusedError for one that cannot be its own."""
+    def meet(self, peer: str, public_key: bytes) -> None:
+        """Take the public key of `peer`, the other party. Raises KeyRefusedError for one that cannot be its own."""
         ...
 
     def hold_matrix(self, shares: ShareArray, facts: MatrixFacts) -> Payload:

@@ -48,11 +48,11 @@ class LatticeProducts:
     def public_key(self) -> bytes:
         return to_bytes(self._pair.public)
 
-    def meet(self, public_key: bytes) -> None:
+    def meet(self, peer: str, public_key: bytes) -> None:
         key = from_bytes(public_key, PublicKey)
         if key == self._pair.public:
             raise KeyRefusedError(
-                "the other party came with this party's key",
+                f"{peer} came with this party's key",
                 expected="a key of its own",
                 got="the same one",
                 cure="each party makes a key of its own for each run",

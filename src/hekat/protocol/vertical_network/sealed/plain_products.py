@@ -20,7 +20,7 @@ class PlainProducts:
 
     public_key = b""
 
-    def meet(self, public_key: bytes) -> None:
+    def meet(self, peer: str, public_key: bytes) -> None:
         pass
 
     def hold_matrix(self, shares: ShareArray, facts: MatrixFacts) -> Payload:

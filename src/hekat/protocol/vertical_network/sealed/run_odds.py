@@ -10,10 +10,13 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from hekat.errors import BoundError
+from hekat.ledger import Ledger
 from hekat.protocol.shares.modular_truncation import astray_odds
 from hekat.protocol.shares.share_array import RING_BITS
 from hekat.protocol.vertical_network.fixed_point import OUTPUT_BITS, SHARE_BITS, WHOLE_BITS
 from hekat.protocol.vertical_network.network_settings import MOMENTUM_BITS
+from hekat.protocol.vertical_network.run_odds import LEAST_RUN_BITS
 from hekat.protocol.vertical_network.sealed.scales import (
     GRADIENT_BITS,
     RESIDUAL_BITS,
@@ -32,7 +35,10 @@ _SLOPE_WHOLE_BITS: Final = UNIT_WHOLE_BITS + RESIDUAL_WHOLE_BITS
 
 
 def run_bits(shape: SealedShape, steps: int, momentum_units: int) -> float:
-    """Any number of `steps` batches goes astray with odds of at most two to the minus so many."""
+    """Any number of `steps` batches goes astray with odds of at most two to the minus so many.
+
+    The loss counts as if each batch opened its own.
+    """
     ring, t = 1 << RING_BITS, SLOT_RING.modulus
     weights, numbers = shape.width * (shape.units + 1), shape.rows * (shape.units + 1)
     odds = astray_odds(ring, 1 << (WHOLE_BITS + SHARE_BITS), weights)
@@ -40,12 +46,26 @@ def run_bits(shape: SealedShape, steps: int, momentum_units: int) -> float:
     odds += astray_odds(t, 1 << (RESIDUAL_WHOLE_BITS + RESIDUAL_BITS + RESIDUAL_SHIFT), shape.rows)
     odds += astray_odds(t, 1 << (RESIDUAL_WHOLE_BITS + RESIDUAL_BITS), shape.rows)
     odds += astray_odds(t, 1 << (_SLOPE_WHOLE_BITS + SLOPE_BITS + SLOPE_SHIFT), shape.rows * shape.units)
+    odds += astray_odds(t, shape.rows << (2 * (RESIDUAL_WHOLE_BITS + RESIDUAL_BITS)))
     if momentum_units:
-        # What the largest gradients add up to, times the momentum.
-        velocity = shape.rows * 2.0 ** (WHOLE_BITS + _SLOPE_WHOLE_BITS - 1 + GRADIENT_BITS)
+        # What the largest gradients add up to, times the momentum; a penalty is a 2^10th of them.
+        velocity = (1 + 2.0**-10) * shape.rows * 2.0 ** (WHOLE_BITS + _SLOPE_WHOLE_BITS - 1 + GRADIENT_BITS)
         velocity /= 1 - momentum_units / (1 << MOMENTUM_BITS)
         odds += astray_odds(ring, math.ceil(velocity) * momentum_units, weights)
     return -math.log2(steps * (odds + _slot_odds(shape)))
+
+
+def check_sealed_odds(ledger: Ledger, shape: SealedShape, steps: int, momentum_units: int) -> None:
+    """Note the odds of the run. Raises BoundError where they are above 2^-LEAST_RUN_BITS."""
+    bits = run_bits(shape, steps, momentum_units)
+    if bits < LEAST_RUN_BITS:
+        raise BoundError(
+            "a number in shares would go astray too often",
+            expected=f"odds of at most 2^-{LEAST_RUN_BITS} for the whole run",
+            got=f"2^-{bits:.1f} in {steps:,} batches",
+            cure="train fewer epochs, with fewer network.units, or with a smaller training.momentum",
+        )
+    ledger.note("setup", f"any number in shares goes astray in the run with odds of at most 2^-{bits:.0f}", "public")
 
 
 def _slot_odds(shape: SealedShape) -> float:

@@ -15,7 +15,7 @@ from typing import Final
 
 from hekat.errors import InputError
 from hekat.protocol.shares.modular_shares import ModularRing
-from hekat.protocol.vertical_network.fixed_point import FEATURE_BITS, OUTPUT_BITS
+from hekat.protocol.vertical_network.fixed_point import FEATURE_BITS, OUTPUT_BITS, SHARE_BITS, WEIGHT_BITS
 from hekat.scheme.bfv import PRODUCTS
 from hekat.scheme.bfv.slot_products import SLOT_PRIMES
 
@@ -30,10 +30,19 @@ RESIDUAL_BITS: Final = 14
 SLOPE_BITS: Final = 20
 """Q = d o P."""
 GRADIENT_BITS: Final = FEATURE_BITS + SLOPE_BITS + 1
+RATE_BITS: Final = SHARE_BITS - GRADIENT_BITS
+"""A rate at this scale takes a gradient to the scale of weights in shares."""
+PENALTY_BITS: Final = GRADIENT_BITS - WEIGHT_BITS
+"""A penalty at this scale takes weights as used to the scale of a gradient."""
 LINEAR_LIFT: Final = GRADIENT_BITS - FEATURE_BITS - RESIDUAL_BITS
 UNIT_SHIFT: Final = OUTPUT_BITS - UNIT_BITS
 RESIDUAL_SHIFT: Final = SCORE_BITS + 2 - RESIDUAL_BITS
 SLOPE_SHIFT: Final = RESIDUAL_BITS + UNIT_BITS - SLOPE_BITS
+
+
+def signs_of(units: int) -> tuple[int, ...]:
+    """The fixed, public signs of so many units: 1 and -1 by turns, so that half of the squares may take away."""
+    return tuple(1 - 2 * (unit % 2) for unit in range(units))
 
 
 @dataclass(frozen=True)

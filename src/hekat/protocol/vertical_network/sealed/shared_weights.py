@@ -3,13 +3,18 @@
 Weights (columns of the guest and of the host, units and the linear one) stand at 2^-64 mod 2^128, and are truncated to
 2^-20 before a batch. A gradient comes as shares of the sum over the batch's rows at 2^-37:
 
-    v <- truncate(momentum_units v, 8) + G      W <- W - rate_units v
+    v <- truncate(momentum_units v, 8) + G + penalty_units W'      W <- W - rate_units v
+
+with W' the truncated weights but for the guest's ones, the first row, which no penalty draws to zero.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy.typing as npt
 
 from hekat.protocol.shares.modular_truncation import ModularTruncation
 from hekat.protocol.shares.share_array import (
@@ -22,9 +27,12 @@ from hekat.protocol.shares.share_array import (
 )
 from hekat.protocol.shares.truncation import Truncation
 from hekat.protocol.vertical_network.fixed_point import USED_SHIFT
+from hekat.protocol.vertical_network.model_part import SEALED_SHARE
 from hekat.protocol.vertical_network.network_settings import MOMENTUM_BITS
 from hekat.protocol.vertical_network.sealed.scales import SLOT_RING
+from hekat.protocol.vertical_network.shared_addend import read_shares
 
+SEALED_VELOCITY: Final = "sealed_velocity"
 _PAD_DOMAIN: Final = b"hekat/vertical-network/sealed-pads/1:"
 
 
@@ -41,12 +49,31 @@ class SharedWeights:
         seed = hashlib.sha256(self._name + step.encode()).digest()
         self._truncation = Truncation(seed, is_guest=self.is_guest)
         self.modular = ModularTruncation(seed, SLOT_RING, is_guest=self.is_guest)
-        return self._truncation.truncate(self.share, USED_SHIFT)
+        self._used = self._truncation.truncate(self.share, USED_SHIFT)
+        return self._used
 
-    def move(self, gradient: ShareArray, rate_units: int) -> None:
+    def move(self, gradient: ShareArray, rate_units: int, penalty_units: int = 0) -> None:
         """Take a step against this party's share of the gradient, after `begin_step`."""
+        if penalty_units:
+            penalty = multiply(self._used, constant(penalty_units))
+            penalty[0] = 0
+            gradient = add_shares(gradient, penalty)
         if self._momentum_units:
             carried = multiply(self.velocity, constant(self._momentum_units))
             gradient = add_shares(self._truncation.truncate(carried, MOMENTUM_BITS), gradient)
             self.velocity = gradient
         self.share = subtract(self.share, multiply(gradient, constant(rate_units)))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The share, under its name in a part of the model."""
+        return {SEALED_SHARE: self.share.copy()}
+
+    def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The share and the velocity, which is 0 throughout without momentum."""
+        return self.arrays() | {SEALED_VELOCITY: self.velocity.copy()}
+
+    def begin_from(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take over `arrays()` (the velocity begins anew) or `state_arrays()`. Raises StateError for others."""
+        self.share = read_shares(arrays, SEALED_SHARE, self.share.shape)
+        if SEALED_VELOCITY in arrays:
+            self.velocity = read_shares(arrays, SEALED_VELOCITY, self.share.shape)
