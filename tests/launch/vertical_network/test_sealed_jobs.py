@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hekat.launch.vertical_network.run import run_network_job
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page

@@ -28,7 +28,7 @@ HOST = HOSTS[0]
         ({"host_bottom": "trained", "slopes_accepted": None}, "columns of all other parties"),
         ({"slopes_accepted": "yes"}, "slope_leak.accepted refused"),
         ({"protection": "paillier"}, "cannot be used for a split network"),
-        ({"form": "sealed"}, "cure: train protocol = 'vertical_linear', form = 'shared_weights'"),
+        ({"form": "sealed"}, "'source': squares are of the columns themselves; got 'frozen'; cure: leave the line out"),
         ({"form": "other"}, "form refused"),
         ({"host_bottom": "other"}, "host_bottom refused"),
         ({"label_privacy": 0.0}, "epsilon refused"),

@@ -36,11 +36,11 @@ class SitePolicy:
     `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
-    hosts' columns. `network_forms` are forms of split networks: `sealed` opens less than `shared`, and under
-    `guest_layer`, which is there to compare, the guest learns the outputs of each host by themselves. `label_leak_waiver` lets a job waive the limit on equations
-    about labels, `column_leak_waiver` on equations about columns, `slope_leak_waiver` lets bottoms of hosts train in a
-    split network, whose slopes tell them of others' columns,
-    `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
+    hosts' columns. `network_forms` are forms of split networks: `sealed` opens less than `shared`; under `guest_layer`,
+    which is there to compare, the guest learns the outputs of each host by themselves.
+    `label_leak_waiver` lets a job waive the limit on equations about labels, `column_leak_waiver` on equations about
+    columns, `slope_leak_waiver` lets bottoms of hosts train in a split network, whose slopes tell them of others'
+    columns, `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
     from hosts which rows a node has, so that they cannot hold sums to a least number of rows. `joined_rows` lets this
     process put the parties' rows together for a comparison. `single_ids` lets a party of an intersection ask about one
     person. `server_learns_model` lets the server of an engine see the mean model. `model_owners` are those who alone

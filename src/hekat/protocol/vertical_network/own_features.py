@@ -176,7 +176,7 @@ def check_goes_on(
     private = settings.label_privacy is not None
     for what, expected, got in (
         ("parties", ", ".join(settings.parties), ", ".join(part.parties)),
-        ("form", settings.form, part.form),
+        ("form", settings.form, part.form if SEALED in (settings.form, part.form) else settings.form),
         ("task", settings.task, part.task),
         ("classes", str(settings.classes), str(part.classes)),
         ("host_bottom", settings.host_bottom, part.host_bottom),

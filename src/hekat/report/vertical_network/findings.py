@@ -182,8 +182,8 @@ def _protected(summary: Mapping[str, Any]) -> str:
         return "NOTHING: parties saw each other's features, gradients and weights."
     if is_sealed(settings):
         return (
-            f"All weights, units and slopes lay in shares: {guest} learned the mean loss of each epoch and {hosts} when "
-            "training ended."
+            f"All weights, units and slopes lay in shares: {guest} learned the mean loss of each epoch and {hosts} "
+            "when training ended."
         )
     several = len(settings["hosts"]) > 1 and not is_to_compare(settings)
     lie = "lay with it under noise" if is_to_compare(settings) else "lie in shares"

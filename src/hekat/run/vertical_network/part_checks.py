@@ -120,7 +120,7 @@ def _dense_shapes(sizes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
 
 
 def _check_sealed(part: NetworkPart) -> None:
-    """Raise ValueError for shares of other weights than those of all columns, the guest's ones among them."""
+    """Raise ValueError for shares of weights of other columns than all, the guest's ones among them."""
     own = part.widths.get(part.party, 0) - part.is_guest
     if len(part.hosts) != 1 or part.task != "binary" or part.host_bottom != "source" or own != len(part.columns):
         raise ValueError("a sealed network of other parties, task or columns")

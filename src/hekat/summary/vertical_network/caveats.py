@@ -63,16 +63,19 @@ def who_learns_what(job: NetworkJob) -> Iterator[str]:
 def _on_sealed(job: NetworkJob) -> Iterator[str]:
     settings = job.settings
     guest, host = settings.guest, settings.hosts[0]
-    yield f"form sealed: {guest} learned the mean loss of each epoch, {host} when training ended, and neither the weights"
     yield (
-        f"{guest} and {host} are trusted with their own shares: one that lies spoils the model, or makes a loss another "
-        "number, which tells it no more bits than a loss has"
+        f"form sealed: {guest} learned the mean loss of each epoch, {host} when training ended, and neither of them "
+        "learned weights"
+    )
+    yield (
+        f"{guest} and {host} are trusted with their own shares: one that lies spoils the model, or makes a loss "
+        "another number, which tells it no more bits than a loss has"
     )
     told = [name for name in settings.hosts if name in job.prediction.receivers]
     if told:
         yield (
-            f"{host} may receive scores, which tell a host that lies the labels of rows that it marked: the job accepts "
-            f"that {settings.labels_accepted}"
+            f"{host} may receive scores, which tell a host that lies the labels of rows that it marked: the job "
+            f"accepts that {settings.labels_accepted}"
         )
 
 

@@ -42,7 +42,7 @@ def make_products(protection: str) -> list[Any]:
     """Both parties' halves, each with the other's key."""
     pair = [LatticeProducts() if protection == "lattice" else PlainProducts() for _ in SIDES]
     for one, other in (pair, pair[::-1]):
-        one.meet(other.public_key)
+        one.meet("the other", other.public_key)
     return pair
 
 

@@ -168,8 +168,8 @@ def test_what_does_not_fit_is_refused() -> None:
         for bad in ((), tuple(data[:-1] for data in sums), (*sums, b"")):
             with pytest.raises(WireCorruptError):
                 other.open_slots(bad, slots)
-    with pytest.raises(KeyRefusedError, match="this party's key"):
-        one.meet(one.public_key)
+    with pytest.raises(KeyRefusedError, match="shop came with this party's key"):
+        one.meet("shop", one.public_key)
     for sizes in (
         (0, 1, 1, (1,)),
         (8193, 1, 1, (1,)),

@@ -11,9 +11,9 @@ PLANNED = SealedShape(1024, 12, 12, (1, -1) * 15 + (1,))
 
 
 def test_the_planned_run_is_far_from_going_astray() -> None:
-    """Ten epochs of 24 batches: slopes alone 2^-40.1, with a momentum of 0.9 2^-38.6."""
-    assert 39.5 < run_bits(PLANNED, 240, 0) < 40.2
-    assert 38.3 < run_bits(PLANNED, 240, 230) < 39
+    """Ten epochs of 24 batches: slopes and the loss 2^-40.1 each, with a momentum of 0.9 2^-38.2 in all."""
+    assert 38.9 < run_bits(PLANNED, 240, 0) < 39.2
+    assert 38.1 < run_bits(PLANNED, 240, 230) < 38.3
 
 
 @pytest.mark.parametrize("momentum_units", [0, 230])

@@ -1,7 +1,7 @@
 """The role of guest or host in a training of a sealed network: both play the same steps, the guest has labels besides.
 
 1. prepare columns, the guest's with a column of ones; agree on rows, batches and widths
-2. split first weights, of which each party draws a matrix that the other never sees
+2. split first weights: each party draws a matrix that the other never sees, and their sum is where training begins
 3. each batch: shares of units, residuals, slopes and the gradient of all weights; each moves its share
 4. each epoch: the guest opens the mean loss, and says whether another epoch follows; each saves its part
 
