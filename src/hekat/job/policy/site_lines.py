@@ -36,18 +36,18 @@ class SitePolicy:
     `openings` are the ways to open sums under `lattice`. Those with an authority or one shared key need the site's
     leave: there one role, or any party, could open single updates. `vertical_forms` are the forms of vertical
     regression: under `arbiter` a party sees its own gradients, and so equations on the labels, or at the guest on
-    hosts' columns. `network_forms` are forms of split networks: `sealed` opens less than `shared`; under `guest_layer`,
-    which is there to compare, the guest learns the outputs of each host by themselves.
-    `label_leak_waiver` lets a job waive the limit on equations about labels, `column_leak_waiver` on equations about
-    columns, `slope_leak_waiver` lets bottoms of hosts train in a split network, whose slopes tell them of others'
-    columns, `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a job of trees keep
-    from hosts which rows a node has, so that they cannot hold sums to a least number of rows. `joined_rows` lets this
-    process put the parties' rows together for a comparison. `single_ids` lets a party of an intersection ask about one
-    person. `server_learns_model` lets the server of an engine see the mean model. `model_owners` are those who alone
-    may get a model of the rows here, in a training on an encrypted model: public keys, or, for jobs without, names;
-    `max_reported_models` is how many models of one such training they may be given, the last one included.
-    `max_rounds` bounds a horizontal job's rounds, comparisons included, a vertical regression's epochs, and the
-    iterations of trees (None: no limit),
+    hosts' columns. `network_forms` are forms of split networks: `sealed` opens less than `shared`; under
+    `guest_layer`, which is there to compare, the guest learns the outputs of each host by themselves.
+    `label_leak_waiver` lets a job waive the limit on equations about labels, `column_leak_waiver` on equations
+    about columns, `slope_leak_waiver` lets bottoms of hosts train in a split network, whose slopes tell them of
+    others' columns, `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a
+    job of trees keep from hosts which rows a node has, so that they cannot hold sums to a least number of rows.
+    `joined_rows` lets this process put the parties' rows together for a comparison. `single_ids` lets a party of an
+    intersection ask about one person. `server_learns_model` lets the server of an engine see the mean model.
+    `model_owners` are those who alone may get a model of the rows here, in a training on an encrypted model: public
+    keys, or, for jobs without, names; `max_reported_models` is how many models of one such training they may be
+    given, the last one included. `max_rounds` bounds a horizontal job's rounds, comparisons included, a vertical
+    regression's epochs, and the iterations of trees (None: no limit),
     `max_value_bits` the bits of one number in sums of updates that are opened and in gradients that a party sees,
     `max_validation_bins` the counters of held-out rows' scores. `min_category_rows` is the fewest rows of this site's
     table by which a text is shown to all parties, where these find categories together.
