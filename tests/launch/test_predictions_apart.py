@@ -260,19 +260,31 @@ def scoring(tmp_path) -> RolesApart:
 
 
 def test_arbiter_and_aggregator_count_for_themselves_whichever_host_asks(scoring) -> None:
+    new = scoring.place.parent / "clinics" / "new.csv"
+    both = new.read_text()
+
     def scored_for(host: str) -> dict[str, JointPredictions]:
         return meet([load_scoring(trained_role(scoring, role), "new", host) for role in (host, "hub", "judge")])
 
+    new.write_text("".join(both.splitlines(keepends=True)[:2]))
     found = scored_for("north")
     assert {role: (list(one.by_receiver), one.common) for role, one in found.items()} == {
-        "north": (["north"], 2),
-        "hub": ([], 2),
-        "judge": ([], 2),
+        "north": (["north"], 1),
+        "hub": ([], 1),
+        "judge": ([], 1),
     }
-    load_scoring(trained_role(scoring, "lake"), "new", "lake")  # nothing was counted there
+    # Another host, whose own site has counted nothing, asks for more than is left.
+    new.write_text(both)
+    with pytest.raises(PartyStoppedError) as stopped:
+        scored_for("lake")
+    assert stopped.value.party in ("hub", "judge")
+    assert isinstance(stopped.value.__cause__, PolicyError)
+    assert "2 rows after 1" in stopped.value.__cause__.got
+    new.write_text("".join(both.splitlines(keepends=True)[:2]))
+    scored_for("north")
     for role in ("hub", "judge"):
         with pytest.raises(PolicyError, match=f"the site of {role} does not allow so many predictions"):
-            load_scoring(trained_role(scoring, role), "new", "lake")
+            load_scoring(trained_role(scoring, role), "new", "north")
 
 
 def test_a_role_without_a_part_in_the_prediction_is_refused(scoring) -> None:
