@@ -40,3 +40,18 @@ def test_without_a_command_all_are_shown(word: str | None) -> None:
 def test_a_call_loads_no_other_commands_module_and_no_library_for_few(command: str) -> None:
     done = subprocess.run([sys.executable, "-c", LOADED, command], check=True, capture_output=True, text=True)
     assert json.loads(done.stdout) == [command]
+
+
+UNUSED = """
+import json, sys
+from hekat.cli.main import build_parser
+build_parser(sys.argv[1])
+known = ("hekat.report", "hekat.scheme.bfv", "hekat.scheme.bin_sums", "hekat.scheme.ckks", "hekat.scheme.rsa",
+    "hekat.protocol.horizontal.training.loop", "hekat.cli.run.end")
+print(json.dumps([name for name in known if name in sys.modules]))
+"""
+
+
+def test_a_call_that_shows_a_job_loads_no_reports_and_no_schemes_of_messages() -> None:
+    done = subprocess.run([sys.executable, "-c", UNUSED, "job"], check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout) == []

@@ -9,7 +9,8 @@ import pytest
 from hekat.errors import StateError
 from hekat.protocol.horizontal.training.loop import RoundRecord
 from hekat.protocol.secure_sum.cost.packing import Packing
-from hekat.summary.horizontal.role_result import RoleResult, TableFacts, TrainedFacts
+from hekat.summary.horizontal.role_result import RoleResult, TrainedFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import StepBytes, SumTraffic, Traffic
 from hekat.summary.psi.role_result import IntersectionResult
 from hekat.summary.result_file import decode_result, encode_result

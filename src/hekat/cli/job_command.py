@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from hekat.cli.run.end import RUNS_FOLDER
+from hekat.cli.run.runs_folder import RUNS_FOLDER
 from hekat.errors import JobError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.approvals import approve, has_approved, revoke

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hekat.cli.run.end import RUNS_FOLDER
+from hekat.cli.run.runs_folder import RUNS_FOLDER
 from hekat.cli.sigterm import interrupted_by_sigterm
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import InputError, StateError

@@ -1,17 +1,19 @@
 """Versioned, self-describing bytes for keys, ciphertexts and messages, and what each message discloses."""
 
-from hekat.wire import bfv as bfv
-from hekat.wire import bin_sums as bin_sums
-from hekat.wire import ckks as ckks
-from hekat.wire import lattice as lattice
-from hekat.wire import shared_products as shared_products
-from hekat.wire import slot_products as slot_products
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hekat.wire.disclosure import Disclosure, ciphertext, disclosed, public, sealed
 from hekat.wire.kinds import from_bytes, to_bytes
 from hekat.wire.message import disclosure_of, kind_name, message
-from hekat.wire.paillier import ciphertext_bytes
-from hekat.wire.rsa import signature_bytes
 
+if TYPE_CHECKING:
+    from hekat.wire.paillier import ciphertext_bytes
+    from hekat.wire.rsa import signature_bytes
+
+_OF_SCHEMES = {"ciphertext_bytes": "hekat.wire.paillier", "signature_bytes": "hekat.wire.rsa"}
 __all__ = [
     "Disclosure",
     "ciphertext",
@@ -26,3 +28,10 @@ __all__ = [
     "signature_bytes",
     "to_bytes",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is of a scheme when it is asked for."""
+    if name not in _OF_SCHEMES:
+        raise AttributeError(f"module 'hekat.wire' has no attribute {name!r}")
+    return getattr(import_module(_OF_SCHEMES[name]), name)

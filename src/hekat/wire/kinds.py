@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hekat.errors import InputError, KeyRefusedError, WireKindError, WireVersionError
 from hekat.wire.body import pack_body, unpack_body
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from hekat.scheme.rsa.keys import PublicKey as RsaPublicKey
 
 T = TypeVar("T")
+
+_OF_SCHEMES: Final = ("bfv", "bin_sums", "ckks", "lattice", "paillier", "rsa", "shared_products", "slot_products")
+"""The modules here that register or withhold the classes of schemes."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,10 @@ def withhold(cls: type[Any], what: str, cure: str) -> None:
 
 def kind_of(cls: type[Any]) -> Kind:
     """The kind of class `cls`. Raises InputError where there is none, KeyRefusedError for secrets."""
+    if isinstance(cls, type) and cls not in _by_class and cls not in _withheld:
+        # Loaded here: all schemes together take a fifth of a start-up, and what sends messages alone needs none.
+        for name in _OF_SCHEMES:
+            import_module(f"hekat.wire.{name}")
     if isinstance(cls, type) and cls in _withheld:
         what, cure = _withheld[cls]
         raise KeyRefusedError(f"{what} not sent", expected="what may leave the place where it was made", cure=cure)

@@ -14,6 +14,7 @@ from rich.console import Console
 from hekat.cli import audit_command
 from hekat.cli.predict import command as predict_command
 from hekat.cli.run import end as run_end
+from hekat.cli.run.runs_folder import RUNS_FOLDER
 from hekat.cli.tables import LABEL_COLUMNS
 from hekat.errors import AlteredSumError, ModelsDifferError, PartyStoppedError, ProtocolError
 from hekat.launch.run_result import RunResult
@@ -87,7 +88,7 @@ def test_what_ends_a_run_for_good_is_not_to_be_resumed(cause, is_told, is_own, t
         error = PartyStoppedError("a stopped", party="a", step="round-2")
         error.__cause__ = cause
     progress = types.SimpleNamespace(folder=tmp_path)
-    options = argparse.Namespace(job="job.toml", site=None, runs=run_end.RUNS_FOLDER, passphrase_file=None)
+    options = argparse.Namespace(job="job.toml", site=None, runs=RUNS_FOLDER, passphrase_file=None)
     with pytest.raises(type(error)) as raised, run_end.going_on(progress, options, lambda folder: True):
         raise error from error.__cause__
     notes = raised.value.__notes__

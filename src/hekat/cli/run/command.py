@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from hekat.cli.run.end import RUNS_FOLDER
 from hekat.cli.run.live import add_live_options, refuse_useless_options
+from hekat.cli.run.runs_folder import RUNS_FOLDER
 from hekat.errors import InputError
 from hekat.job.job_head import read_head
 from hekat.job.load_any_job import check_is_played

@@ -16,6 +16,7 @@ from rich.console import Console
 from hekat.cli.exit_codes import ExitCode
 from hekat.cli.run.displays import Displays
 from hekat.cli.run.progress import RunProgress
+from hekat.cli.run.runs_folder import RUNS_FOLDER
 from hekat.cli.shown_errors import has_diverged, show_parts
 from hekat.cli.tables import show_brief, show_findings, show_tables
 from hekat.command_name import as_called
@@ -29,8 +30,6 @@ from hekat.report.write import REPORT_FILE
 from hekat.run.horizontal.trained_model import MODEL_FILE
 from hekat.run.predictions import holds_parts
 from hekat.summary.summary_format import SUMMARY_FILE
-
-RUNS_FOLDER = Path("runs")
 
 
 @contextmanager

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 from hekat.errors import HekatError, PolicyError
 from hekat.job.policy.policy_check import PolicyCheck, Refusal, refusals_of, refuse_first
-from hekat.job.policy.refusals_ledger import write_refusals
 from hekat.job.site_file import Site
-from hekat.ledger.refusals import RefusedJob
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,13 @@ def recorded(site: Site, asking: AskingJob, line: str) -> Iterator[None]:
 def _note(error: PolicyError, site: Site, asking: AskingJob, refusals: Sequence[Refusal]) -> None:
     if asking.is_rehearsal:
         return
+    # Imported here: a ledger loads every kind of message, and most jobs are allowed.
+    from hekat.job.policy.refusals_ledger import write_refusals
+    from hekat.ledger.refusals import RefusedJob
+
+    def line_of(role: str, refusal: Refusal) -> RefusedJob:
+        return RefusedJob(asking.name, asking.digest.hex(), role, refusal.line, refusal.asked, refusal.allowed)
+
     missing: dict[str, str] = {}
     for role in asking.roles:
         held = site.parties.get(role)
@@ -56,7 +61,7 @@ def _note(error: PolicyError, site: Site, asking: AskingJob, refusals: Sequence[
             missing[role] = "no state folder"
             continue
         try:
-            write_refusals(held, held.state, role, [_line_of(asking, role, one) for one in refusals])
+            write_refusals(held, held.state, role, [line_of(role, one) for one in refusals])
         except HekatError as failure:
             missing[role] = failure.what
     written = [role for role in asking.roles if role not in missing]
@@ -69,7 +74,3 @@ def _note(error: PolicyError, site: Site, asking: AskingJob, refusals: Sequence[
     if missing:
         reasons = "; ".join(f"{role}: {reason}" for role, reason in missing.items())
         error.add_note(f"the refusal is in NO ledger of {reasons}")
-
-
-def _line_of(asking: AskingJob, role: str, refusal: Refusal) -> RefusedJob:
-    return RefusedJob(asking.name, asking.digest.hex(), role, refusal.line, refusal.asked, refusal.allowed)

@@ -25,7 +25,7 @@ from hekat.run.rows.tables import TEST_NAME, arrange_tables, check_test_table, l
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.summary.encrypted_model.role_result import Measured
-from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.toml_text import toml_key
 
 

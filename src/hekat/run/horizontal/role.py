@@ -30,7 +30,8 @@ from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.resume_point import ResumePoint
 from hekat.run.rows.role import RowsContext, RowsRole
-from hekat.summary.horizontal.role_result import RoleResult, TableFacts, TrainedFacts
+from hekat.summary.horizontal.role_result import RoleResult, TrainedFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import sum_traffic_of
 
 

@@ -20,7 +20,7 @@ from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.horizontal_trees.shown_trees import show_importance, show_trees
 from hekat.run.resume_point import ResumePoint
 from hekat.run.rows.role import RowsContext, RowsRole
-from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal_trees.role_result import GrownFacts, RowTreesResult, TimedIteration
 
 

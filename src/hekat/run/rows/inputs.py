@@ -11,7 +11,7 @@ from hekat.job.rows.rows_job import RowsJob
 from hekat.job.site_file import Site
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.scheme.paillier import KeyPair
-from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 
 
 @dataclass(frozen=True, kw_only=True)

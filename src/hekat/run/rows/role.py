@@ -21,7 +21,8 @@ from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
 from hekat.run.resume_point import ResumePoint
 from hekat.scheme.paillier import KeyPair
-from hekat.summary.horizontal.role_result import RowsResult, TableFacts
+from hekat.summary.horizontal.role_result import RowsResult
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import traffic_of
 
 S = TypeVar("S")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.vertical.traffic import RoleTraffic
 
 Measured = Literal["test data", "held-out rows", "training rows"]

@@ -16,7 +16,7 @@ from hekat.summary.horizontal.caveats_on_sums import (
     caveats_on_trust,
 )
 from hekat.summary.horizontal.finished_run import FinishedRun
-from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.test_rows import caveats_on_test_rows
 
 # With fewer held-out rows than that for each party, sums over them are said to be small.

@@ -13,7 +13,8 @@ from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.secure_sum.masked.draw_members import OLDER_COMMITTEE
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import committee_of, members_for_sizes, needs_draw
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
-from hekat.summary.horizontal.role_result import RowsResult, TableFacts
+from hekat.summary.horizontal.role_result import RowsResult
+from hekat.summary.horizontal.table_facts import TableFacts
 
 Results = Mapping[str, RowsResult]
 

@@ -20,7 +20,8 @@ from hekat.summary.horizontal.clip_history import clip_history
 from hekat.summary.horizontal.cross_validation import describe_folds
 from hekat.summary.horizontal.described_settings import describe_settings, parameters_of_update
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
-from hekat.summary.horizontal.role_result import RoleResult, TableFacts
+from hekat.summary.horizontal.role_result import RoleResult
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import SumTraffic, Traffic
 from hekat.summary.run_facts import Played, facts_of_run
 

@@ -12,7 +12,7 @@ from hekat.summary.horizontal.caveats_on_sums import (
     caveats_on_the_end,
     caveats_on_trust,
 )
-from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal_trees.finished_run import FinishedRowTreesRun
 from hekat.summary.test_rows import caveats_on_test_rows
 

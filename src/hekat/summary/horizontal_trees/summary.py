@@ -11,7 +11,7 @@ from hekat.protocol.horizontal_trees.sums_ahead import iteration_of
 from hekat.summary.convergence import describe_convergence
 from hekat.summary.horizontal.aggregator_view import AggregatorView
 from hekat.summary.horizontal.finished_run import Dropout
-from hekat.summary.horizontal.role_result import TableFacts
+from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal_trees.caveats import list_row_trees_caveats
 from hekat.summary.horizontal_trees.described_settings import describe_row_trees
 from hekat.summary.horizontal_trees.finished_run import FinishedRowTreesRun
