@@ -117,7 +117,9 @@ def credit(place: Path, paillier_keys, form: str) -> RolesApart:
     return RolesApart(place, text, roles, sites, policy)
 
 
-def patients(place: Path, protocol: str, *, protection: str = "none", limit: int | None = None) -> RolesApart:
+def patients(
+    place: Path, protocol: str, *, protection: str = "none", form: str = "shared", limit: int | None = None
+) -> RolesApart:
     """A split network, or trees, of a clinic and a laboratory with 80 patients each, 70 of them common, and 12 new
     ones; `limit` is how many rows the laboratory's site lets be predicted."""
     rng = np.random.default_rng(7)
@@ -145,6 +147,10 @@ def patients(place: Path, protocol: str, *, protection: str = "none", limit: int
         "vertical_network": "epochs = 2\nbatch_rows = 16\n[network]\nunits = 4\nguest_width = 3\nhost_width = 3\n",
         "vertical_trees": "max_iter = 2\nmax_depth = 2\nmax_bins = 8\n",
     }[protocol]
+    if protocol == "vertical_network":
+        protection += f'"\nform = "{form}'
+    if form == "sealed":
+        waiver, training = "", "epochs = 2\nbatch_rows = 16\n[network]\nunits = 3\n"
     text = (
         f'format = 2\nname = "patients"\nprotocol = "{protocol}"\nguest = "clinic"\nhosts = ["laboratory"]\n'
         f'data = "known"\nclasses = ["no", "yes"]\ntimeout_s = 60\n[training]\n{training}{waiver}'
