@@ -127,7 +127,11 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run's folder called run, and what it was made of."""
-    folder = tmp_path_factory.mktemp("loans")
+    return train(tmp_path_factory.mktemp("loans"))
+
+
+def train(folder: Path) -> Path:
+    """Fill the folder."""
     values = np.random.default_rng(5).normal(size=(80, 4))
     rows = [[f"{value:.4f}" for value in row] for row in values]
     outcome = np.where(values[:, 0] + 2 * values[:, 2] > 0, "failed", "paid")
