@@ -71,12 +71,12 @@ def as_truth(name: str, value: bool) -> bool:
     return value
 
 
-def as_folder(value: str | os.PathLike[str] | None) -> Path | None:
+def as_folder(value: str | os.PathLike[str] | None, name: str = "folder") -> Path | None:
     """The path. Raises InputError for anything else."""
     if value is None:
         return None
     if not isinstance(value, (str, os.PathLike)) or not value:
-        _refuse("folder", "a path, or None to keep nothing", value, "change folder")
+        _refuse(name, "a path, or None for nothing", value, f"change {name}")
     return Path(value)
 
 

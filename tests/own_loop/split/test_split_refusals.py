@@ -41,6 +41,7 @@ def _generator(party: Any):
         *[("guest", value) for value in (5, "lab")],
         *[("protection", value) for value in ("paillier", "plain")],
         *[("folder", value) for value in (5, "")],
+        *[("resume", value) for value in (5, "")],
         ("progress", "no"),
     ],
 )

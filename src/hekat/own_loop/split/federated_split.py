@@ -31,6 +31,7 @@ from hekat.own_loop.split.arguments import (
 from hekat.own_loop.split.costs import SplitCosts, cost_epochs, tables_of
 from hekat.own_loop.split.guest import SplitGuest
 from hekat.own_loop.split.host import SplitHost
+from hekat.own_loop.split.kept_states import STATE_FOLDER, KeptStates
 from hekat.own_loop.split.split_roles import SplitRoles
 from hekat.progress_line import ProgressLine
 from hekat.protocol.in_process import make_sessions
@@ -87,6 +88,7 @@ def federate_split(
     guest: str = "guest",
     protection: Protection = "lattice",
     folder: str | PathLike[str] | None = None,
+    resume: str | PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> FederatedSplit:
     """Train a network split by columns with loops of your own: each party's code once, in this process.
@@ -119,7 +121,10 @@ def federate_split(
         seed: draws the batches; public.
         guest: the guest's name.
         protection: "lattice", or "none" for a comparison on public data.
-        folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`) and costs. None keeps nothing.
+        folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`), costs, and what each party goes on
+            with after a stop: readable by its owner alone. None keeps nothing.
+        resume: the `folder` of a run that stopped, or ended: all parties go on after the last epoch that each of them
+            saved, with what their code gave `party.keep`; `folder` is another one then.
         progress: whether to show on stderr how many epochs are done, once the run takes longer than two seconds; None:
             where stderr is a terminal, and in a notebook.
 
@@ -127,7 +132,9 @@ def federate_split(
         Each party's result, and what it cost.
 
     Raises:
-        InputError, JobError: arguments that cannot be, before anything starts.
+        InputError, JobError: arguments that cannot be, or unlike the resumed run's, before anything
+            starts.
+        StateError: there is nothing to resume, or a file of it is damaged.
         ProtocolError: parties call for different things, or in another order.
         Exception: what a party's code raised.
 
@@ -169,7 +176,7 @@ def federate_split(
             check_code(code, f"train_at_hosts[{host!r}]")
         if progress is not None:
             as_truth("progress", progress)
-        place = as_folder(folder)
+        place, earlier = as_folder(folder), as_folder(resume, "resume")
         rows = check_row_count(row_count)
         check_bottom(host_bottom)
         check_waivers(column_leak_accepted, label_leak_accepted, slope_leak_accepted, host_bottom)
@@ -195,8 +202,12 @@ def federate_split(
             labels_accepted=label_leak_accepted,
             slopes_accepted=slope_leak_accepted,
         )
-    notes = _notes_of(settings)
-    path = None if place is None else make_folder(place)
+    notes, digest = _notes_of(settings), _digest(settings, rows)
+    resumed = None if earlier is None else KeptStates(earlier, digest).load(settings.everyone)
+    for party, state in (resumed or {}).items():
+        if not state.own:
+            notes.add(f"{party} had kept nothing of its own: its code goes on with what it begins with")
+    path = None if place is None else make_folder(place, states=STATE_FOLDER)
     keys = {name: PartyKey.generate() for name in settings.everyone}
     if path is not None:
         write_public_keys(path, keys)
@@ -204,11 +215,12 @@ def federate_split(
         keys,
         run_id=f"loop-{secrets.token_hex(6)}",
         protocol=PROTOCOL,
-        job_digest=_digest(settings, rows),
+        job_digest=digest,
         ledger_folder=None if path is None else path / LEDGER_FOLDER,
     )
     with ProgressLine(f"{len(settings.parties)} parties train", shown=progress) as line:
-        roles = SplitRoles(settings, rows, {guest: train_at_guest, **codes}, sessions, notes, line)
+        kept = None if path is None else KeptStates(path, digest)
+        roles = SplitRoles(settings, rows, {guest: train_at_guest, **codes}, sessions, notes, line, kept, resumed)
         results = roles.play()
     costs = SplitCosts(
         epochs=cost_epochs(roles.cut_shares, sessions),

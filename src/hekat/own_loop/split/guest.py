@@ -10,8 +10,10 @@ from hekat.ledger import RecordedChannel
 from hekat.own_loop.own_code import OwnCode
 from hekat.own_loop.split.given_rows import FloatArray, GivenRows
 from hekat.own_loop.split.messages import SplitCallMessage, describe_call
-from hekat.own_loop.split.party import EpochRecord, SplitParty
+from hekat.own_loop.split.party import NOTHING_KEPT, EpochRecord, Keeping, SplitParty
+from hekat.own_loop.split.same_values import compare_as_guest
 from hekat.protocol.vertical_network.guest_side.loop import GuestLoop
+from hekat.protocol.vertical_network.party_run import NetworkState
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
 
@@ -25,8 +27,9 @@ class SplitGuest(SplitParty):
         loop: GuestLoop,
         code: OwnCode,
         on_epoch: Callable[[EpochRecord], None] = lambda record: None,
+        keeping: Keeping = NOTHING_KEPT,
     ) -> None:
-        super().__init__(channel, settings, loop.plan, code, on_epoch)
+        super().__init__(channel, settings, loop.plan, code, on_epoch, keeping)
         self._loop = loop
         self._stops = False
 
@@ -130,6 +133,13 @@ class SplitGuest(SplitParty):
     def _end_epoch(self, epoch: int) -> tuple[bool, float]:
         finished = self._stops or epoch == self._settings.training.epochs
         return finished, self._loop.end_epoch(epoch, finished=finished)
+
+    def _shared_state(self, epoch: int, finished: bool) -> NetworkState:
+        arrays, model_id = self._loop.arrays(with_state=True), self._loop.start.model_id
+        return NetworkState(arrays, epoch, finished, model_id=model_id)
+
+    def _compare(self, step: str, digest: bytes, label: str) -> None:
+        compare_as_guest(self._channel, self.hosts, step, digest, label)
 
     def _agree(self, step: str, call: SplitCallMessage) -> None:
         for host in self.hosts:

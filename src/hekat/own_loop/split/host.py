@@ -9,8 +9,10 @@ from hekat.ledger import RecordedChannel
 from hekat.own_loop.own_code import OwnCode
 from hekat.own_loop.split.given_rows import GivenRows
 from hekat.own_loop.split.messages import SplitCallMessage
-from hekat.own_loop.split.party import EpochRecord, SplitParty
+from hekat.own_loop.split.party import NOTHING_KEPT, EpochRecord, Keeping, SplitParty
+from hekat.own_loop.split.same_values import answer_guest
 from hekat.protocol.vertical_network.host_side.loop import HostLoop
+from hekat.protocol.vertical_network.party_run import NetworkState
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
 
@@ -24,8 +26,9 @@ class SplitHost(SplitParty):
         loop: HostLoop,
         code: OwnCode,
         on_epoch: Callable[[EpochRecord], None] = lambda record: None,
+        keeping: Keeping = NOTHING_KEPT,
     ) -> None:
-        super().__init__(channel, settings, loop.plan, code, on_epoch)
+        super().__init__(channel, settings, loop.plan, code, on_epoch, keeping)
         self._loop = loop
         self._features: GivenRows | None = None
         """What `forward` was given last."""
@@ -87,6 +90,13 @@ class SplitHost(SplitParty):
 
     def _end_epoch(self, epoch: int) -> tuple[bool, float]:
         return self._loop.end_epoch(epoch)
+
+    def _shared_state(self, epoch: int, finished: bool) -> NetworkState:
+        arrays, model_id = self._loop.arrays(with_state=True), self._loop.start.model_id
+        return NetworkState(arrays, epoch, finished, model_id=model_id)
+
+    def _compare(self, step: str, digest: bytes, label: str) -> None:
+        answer_guest(self._channel, self.guest, step, digest)
 
     def _agree(self, step: str, call: SplitCallMessage) -> None:
         self._channel.send(self.guest, step, call)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from hekat.channel.channel import check_name
 from hekat.errors import BoundError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.own_loop.canonical_value import digest_value
 from hekat.own_loop.own_code import OwnCode
-from hekat.own_loop.split.messages import END_EPOCH, EVALUATE, FORWARD, LEAVE, SplitCallMessage
+from hekat.own_loop.split.kept_states import Arrays, LoopState, as_own_arrays
+from hekat.own_loop.split.messages import COMPARE, END_EPOCH, EVALUATE, FORWARD, LEAVE, SplitCallMessage
+from hekat.protocol.vertical_network.party_run import NetworkState
 from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.run_odds import LEAST_RUN_BITS, run_bits
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
@@ -31,6 +35,17 @@ class EpochRecord:
     cut_share: float
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """What a party goes on with, None in a new run, and where its state goes at the end of an epoch."""
+
+    resumed: LoopState | None = None
+    save: Callable[[LoopState], None] = lambda state: None
+
+
+NOTHING_KEPT = Keeping()
+
+
 class SplitParty:
     """One party of a running loop; made by `hekat.federate_split`, which gives it to the party's code."""
 
@@ -41,12 +56,18 @@ class SplitParty:
         plan: RowPlan,
         code: OwnCode,
         on_epoch: Callable[[EpochRecord], None],
+        keeping: Keeping,
     ) -> None:
         self._channel, self._settings, self._code, self._on_epoch = channel, settings, code, on_epoch
-        self._plan = plan
+        self._plan, self._keeping, resumed = plan, keeping, keeping.resumed
         self._epoch = 0
         """The running one, from 1; 0 outside epochs."""
-        self._epochs_done = self._evaluations = 0
+        self._epochs_done = 0 if resumed is None else resumed.network.epochs_done
+        self._evaluations = 0 if resumed is None else resumed.evaluations
+        self._has_ended = resumed is not None and resumed.network.had_ended(settings.training.epochs)
+        self._has_begun = False
+        self._given: Arrays = {}
+        """What the running epoch's `keep` was given."""
         self._number = -1
         """The batch that was handed out last, from 0."""
         self._next = ""
@@ -77,8 +98,52 @@ class SplitParty:
         """Epochs that have ended."""
         return self._epochs_done
 
+    @property
+    def kept(self) -> dict[str, npt.NDArray[Any]]:
+        """What this party's code gave `keep` in the epoch that the run goes on from; empty in a new run."""
+        resumed = self._keeping.resumed
+        return {} if resumed is None else {name: values.copy() for name, values in resumed.own.items()}
+
+    def keep(self, state: Mapping[str, Any]) -> None:
+        """Have what this party's code holds saved with the running epoch, in the run's `folder`, for `resume`.
+
+        Call it after the last batch of each epoch: what an earlier epoch gave does not last. It stays at this party.
+
+        Args:
+            state: maps names to arrays and tensors of numbers, as `module.state_dict()` does; copied at once.
+
+        Raises:
+            InputError: anything else.
+            ProtocolError: outside an epoch.
+        """
+        if not self._epoch:
+            self._refuse("keep", "in an epoch of party.epochs()", "outside")
+        self._given = as_own_arrays(self.name, state)
+
+    def check_same(self, label: str, value: Any) -> None:
+        """Find out whether guest and hosts have the same `value`, such as the ids of their rows in their order.
+
+        Nothing else shows: neither side can try guesses on what it was sent. A party that lies tests one guess a call.
+
+        Args:
+            label: what is compared, as errors name it.
+            value: bytes, text, JSON (a list of ids), or a function, class or module, whose source is compared.
+
+        Raises:
+            ProtocolError: a host's value is another one than the guest's; it says which host.
+            InputError: a value without such a form.
+        """
+        with self._code.calling():
+            if self._next == "backward":
+                self._refuse("check_same", "before a forward or after a backward", self._place())
+            check_name(label, "label")
+            digest = digest_value(label, value, b"")
+            self._call(COMPARE)
+            self._compare(f"same-{self._code.calls}", digest, label)
+
     def epochs(self) -> Iterator[int]:
-        """The epochs of the training, from 1; each ends where the loop over them goes on.
+        """The epochs of the training, from 1, in a resumed run from the first that is not done; each ends where the
+        loop over them goes on.
 
         Returns:
             As many as `hekat.federate_split` was told, fewer where the guest calls `stop`.
@@ -86,16 +151,19 @@ class SplitParty:
         Raises:
             ProtocolError: a second time; an epoch without all its batches; other calls than at the other parties.
         """
-        if self._epochs_done or self._epoch:
+        if self._has_begun:
             self._refuse("epochs", "once", "again")
-        for epoch in range(1, self._settings.training.epochs + 1):
-            self._epoch, self._number = epoch, -1
+        self._has_begun = True
+        first = self._epochs_done + 1
+        for epoch in () if self._has_ended else range(first, self._settings.training.epochs + 1):
+            self._epoch, self._number, self._given = epoch, -1, {}
             yield epoch
             with self._code.calling():
                 self._check_all_played()
                 self._call(END_EPOCH)
                 finished, cut_share = self._end_epoch(epoch)
                 self._epochs_done = epoch
+                self._keeping.save(LoopState(self._shared_state(epoch, finished), self._given, self._evaluations))
                 self._on_epoch(EpochRecord(epoch, cut_share))
             if finished:
                 break
@@ -134,6 +202,14 @@ class SplitParty:
 
     def _end_epoch(self, epoch: int) -> tuple[bool, float]:
         """End an epoch that all parties end; (whether training ends, share of numbers that were cut)."""
+        raise NotImplementedError
+
+    def _shared_state(self, epoch: int, finished: bool) -> NetworkState:
+        """This party's addends of the weights in shares, after an epoch."""
+        raise NotImplementedError
+
+    def _compare(self, step: str, digest: bytes, label: str) -> None:
+        """Compare digests of a value with guest or hosts."""
         raise NotImplementedError
 
     def _agree(self, step: str, call: SplitCallMessage) -> None:

@@ -18,7 +18,8 @@ from hekat.own_loop.run_notes import Notes
 from hekat.own_loop.split.arguments import CALLED
 from hekat.own_loop.split.guest import SplitGuest
 from hekat.own_loop.split.host import SplitHost
-from hekat.own_loop.split.party import EpochRecord
+from hekat.own_loop.split.kept_states import KeptStates, LoopState
+from hekat.own_loop.split.party import EpochRecord, Keeping
 from hekat.own_loop.turns import Turns
 from hekat.progress_line import ProgressLine
 from hekat.protocol.in_process import play_in_process
@@ -40,7 +41,11 @@ class SplitRoles:
         sessions: Mapping[str, RoleSession],
         notes: Notes,
         line: ProgressLine,
+        kept: KeptStates | None = None,
+        resumed: Mapping[str, LoopState] | None = None,
     ) -> None:
+        """`kept` takes each party's state at the end of an epoch; `resumed` are the states that all go on with."""
+        self._kept, self._resumed = kept, resumed or {}
         self._settings, self._row_count, self._codes = settings, row_count, codes
         self._sessions, self._notes, self._line = sessions, notes, line
         self._turn = ComputingTurn()
@@ -79,15 +84,17 @@ class SplitRoles:
     def _play_party(self, channel: RecordedChannel) -> Any:
         settings, name = self._settings, channel.party
         stopwatch = self._sessions[name].stopwatch
-        run = NetworkRun(stopwatch, warn=self._notes.add)
+        resumed = self._resumed.get(name)
+        run = NetworkRun(stopwatch, warn=self._notes.add, resume_from=None if resumed is None else resumed.network)
+        keeping = Keeping(resumed) if self._kept is None else Keeping(resumed, partial(self._kept.save, name))
         code, on_epoch = OwnCode(name, self._turns, stopwatch, CALLED), partial(self._note_epoch, name)
         party: SplitGuest | SplitHost
         if name == settings.guest:
             guest_loop = GuestLoop(channel, settings, run, self._row_count, 0)
-            party = SplitGuest(channel, settings, guest_loop, code, on_epoch)
+            party = SplitGuest(channel, settings, guest_loop, code, on_epoch, keeping)
         else:
             host_loop = HostLoop(channel, settings, run, self._row_count, settings.network.width_of(name))
-            party = SplitHost(channel, settings, host_loop, code, on_epoch)
+            party = SplitHost(channel, settings, host_loop, code, on_epoch, keeping)
         return party.play(self._codes[name])
 
     def _note_epoch(self, name: str, record: EpochRecord) -> None:

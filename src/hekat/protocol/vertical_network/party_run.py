@@ -34,6 +34,10 @@ class NetworkState:
     validation_losses: tuple[float, ...] = ()
     model_id: str = ""
 
+    def had_ended(self, epochs: int) -> bool:
+        """Whether a training of `epochs` had come to its end."""
+        return self.finished or self.epochs_done >= epochs
+
 
 @dataclass(frozen=True)
 class NetworkRecord:
@@ -108,8 +112,7 @@ class NetworkRun:
 
     def had_ended(self, epochs: int) -> bool:
         """Whether the resumed run had come to the end of a training of `epochs`."""
-        resumed = self.resume_from
-        return resumed is not None and (resumed.finished or resumed.epochs_done >= epochs)
+        return self.resume_from is not None and self.resume_from.had_ended(epochs)
 
     def end_epoch(self, channel: RecordedChannel, state: NetworkState, record: NetworkRecord) -> None:
         """Save the party's state after an epoch, note in the channel that it is saved, and report the epoch."""
