@@ -8,7 +8,6 @@ Source: Kim, Polyakov and Zucca (ASIACRYPT 2021), on encryption in BFV.
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,10 @@ import numpy.typing as npt
 
 from hekat.engine.interface import Engine
 from hekat.engine.limbs import LIMB_BITS, limbs_from_ints
+from hekat.engine.ring.parameters import STRIDES
 from hekat.errors import InputError
-from hekat.scheme.bfv.elements import Elements, add_elements, multiply_slots
 from hekat.scheme.bfv.parameters import BfvParameters
-from hekat.scheme.bfv.shared_products.residues import Residues, pack, unpack
-from hekat.scheme.ring_elements import constants
+from hekat.scheme.bfv.shared_products.residues import Residues, unpack
 
 Numbers = npt.NDArray[np.uint64]
 """Numbers mod 2^bits: uint64 (rows, columns) for up to 64 bits, else with a last axis of two limbs, low one first."""
@@ -31,20 +29,23 @@ _WORD_BITS = 32
 def encode(parameters: BfvParameters, numbers: Numbers, bits: int, engine: Engine) -> Residues:
     """The nearest integers to q x / t, for numbers in C order."""
     words = _words(parameters, numbers, bits, engine)
-    count = words[0].size
-    inverse = [pow(1 << bits, -1, prime) for prime in parameters.primes]
-    terms = [
-        _scale(
-            parameters,
-            tuple(np.broadcast_to(word, (len(part.primes), count)) for part in parameters.parts),
-            [-factor << _WORD_BITS * number for factor in inverse],
-            engine,
-        )
-        for number, word in enumerate(words)
-    ]
-    half = _of_primes(parameters, [(prime + 1) // 2 for prime in parameters.primes])
-    total = reduce(lambda a, b: add_elements(parameters, a, b, engine), terms)
-    return unpack(add_elements(parameters, total, half, engine), count)
+    count, degree = words[0].size, parameters.degree
+    # A word of ones behind them stands for the half.
+    rows = np.zeros((len(words) + 1, -(-count // degree) * degree), np.uint64)
+    rows[:, :count] = [*words, np.ones(count, np.uint64)]
+    elements = rows.reshape(len(rows), -1, 1, degree)
+    sums = []
+    for part in parameters.parts:
+        factors = np.array([_factors(prime, bits, len(words)) for prime in part.primes], np.uint64).T
+        short = np.repeat(factors[np.newaxis, :, :, np.newaxis], degree // STRIDES[-1], axis=-1)
+        sums.append(engine.ring_dot(part, short, np.repeat(elements, len(part.primes), axis=2))[0])
+    return unpack(tuple(sums), count)
+
+
+def _factors(prime: int, bits: int, words: int) -> list[int]:
+    """What the words, and a one behind them, are multiplied by mod a prime."""
+    inverse = pow(1 << bits, -1, prime)
+    return [(-inverse << _WORD_BITS * number) % prime for number in range(words)] + [(prime + 1) // 2]
 
 
 def numbers_of(limbs: npt.NDArray[np.uint64], bits: int, rows: int, columns: int) -> Numbers:
@@ -95,17 +96,6 @@ def _words(parameters: BfvParameters, numbers: Numbers, bits: int, engine: Engin
         limbs = [product[:, 0], (product[:, 1] + np.uint64(half >> LIMB_BITS)) & _mask(bits - LIMB_BITS)]
     words = [part for limb in limbs for part in (limb & _mask(_WORD_BITS), limb >> np.uint64(_WORD_BITS))]
     return words[: -(-bits // _WORD_BITS)]
-
-
-def _scale(parameters: BfvParameters, residues: Residues, factors: list[int], engine: Engine) -> Elements:
-    """Packed residues, times one factor a prime."""
-    return multiply_slots(parameters, pack(parameters, residues), _of_primes(parameters, factors), engine)
-
-
-def _of_primes(parameters: BfvParameters, values: list[int]) -> Elements:
-    """One integer for each prime of the set, as elements of a part each."""
-    left = iter(values)
-    return tuple(constants(part, *(next(left) for _ in part.primes)) for part in parameters.parts)
 
 
 def _mask(bits: int) -> np.uint64:
