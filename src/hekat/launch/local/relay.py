@@ -190,7 +190,8 @@ class LocalRelay:
             f"not every role came: no {' and no '.join(missing)}",
             expected=f"{', '.join(self.terms.roles)} within {self._join_timeout_s:g} s",
             got=", ".join(self._joined) or "nobody",
-            cure=f"start: {'; '.join(f'hekat run JOB --role {role} --relay {self._path}' for role in missing)}",
+            cure=f"start: {'; '.join(f'hekat run JOB --role {role} --relay {self._path}' for role in missing)}"
+            "; of a joint prediction: hekat predict RUN with the same options",
         )
 
 
