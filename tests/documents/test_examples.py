@@ -31,7 +31,8 @@ def test_the_heart_of_the_own_loop_is_that_of_its_example() -> None:
 def test_the_loops_of_a_split_network_are_those_of_their_example() -> None:
     hearts = blocks(TEXTS["docs/how_to/split_networks.md"], "python")
     example = (ROOT / "examples" / "own_loop_split.py").read_text(encoding="utf-8")
-    assert [heart in example for heart in hearts] == [True, True]
+    # The third shows how a run that stopped is gone on with, in any code.
+    assert [heart in example for heart in hearts] == [True, True, False]
 
 
 def test_the_job_of_the_tutorial_passes_every_check(tmp_path: Path) -> None:
