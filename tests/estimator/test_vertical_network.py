@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from hekat.data import Table
 from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.estimator import VerticalNetworkClassifier, VerticalNetworkRegressor
+from hekat.model.split import module_top
 from hekat.protocol.vertical_network.label_privacy import LabelFlips
 
 WAIVER = "the guest may learn my columns but for a rotation"
@@ -73,6 +74,44 @@ def test_fates_form_is_there_to_compare(protection: str) -> None:
     assert model.predict_proba(X).shape == (200, 2)
     assert model.losses_[-1] < model.losses_[0]
     assert any("TO COMPARE" in note.what for note in model.ledgers_["clinic"].notes)
+
+
+@pytest.mark.parametrize("protection", ["none", pytest.param("lattice", marks=pytest.mark.long)])
+def test_a_sealed_network_trains_without_words_and_opens_its_loss_alone(protection: str) -> None:
+    X, y = rows()
+    sizes = {"units": 4, "batch_rows": 50, "epochs": 4, "limit_spreads": 3.0, "shared_rate": 0.02}
+    model = VerticalNetworkClassifier(
+        columns=SPLIT, form="sealed", host_bottom="source", protection=protection, **sizes
+    ).fit(X, y)
+    assert len(model.losses_) == 4
+    assert model.losses_[-1] < model.losses_[0]
+    with pytest.raises(JobError, match="host_bottom"):
+        clone(model).set_params(host_bottom="frozen").fit(X, y)
+
+
+def test_a_module_of_the_guests_own_is_its_top() -> None:
+    torch = pytest.importorskip("torch", reason="needs hekat[torch]")
+
+    def make(outputs: int = 1) -> Any:
+        return torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Linear(8, outputs))
+
+    X, y = rows()
+    model = VerticalNetworkClassifier(columns=SPLIT, protection="none", top=module_top(make), **SMALL).fit(X, y)
+    assert model.predict_proba(X).shape == (200, 2)
+    assert model.losses_[-1] < model.losses_[0]
+    named = {name.removeprefix("top/") for name in model.parts_["clinic"].arrays if name.startswith("top/")}
+    assert named == {"1.weight", "1.bias"}
+    assert not any(name.startswith("top/") for name in model.parts_["laboratory"].arrays)
+    with pytest.raises(InputError, match="another form"):
+        clone(model).set_params(top=module_top(lambda: make(2))).fit(X, y)
+    for changed, what in (
+        ({"top_hidden": [4]}, "top has no use"),
+        ({"form": "sealed", "host_bottom": "source"}, "top has no use"),
+        ({"top": make()}, "top cannot be made"),
+        ({"top": 3}, "top cannot be made"),
+    ):
+        with pytest.raises(InputError, match=what):
+            clone(model).set_params(**changed).fit(X, y)
 
 
 def test_a_warm_start_goes_on_from_the_network_that_is_there() -> None:
@@ -146,7 +185,7 @@ def test_a_guest_at_its_own_site_replaces_labels_by_a_file() -> None:
         ({"units": 0}, JobError, "units"),
         ({"epochs": 0}, JobError, "epochs"),
         ({"protection": "paillier"}, JobError, "protection"),
-        ({"form": "arbiter"}, JobError, r"\bform refused; expected 'shared' or 'guest_layer'"),
+        ({"form": "arbiter"}, JobError, r"\bform refused; expected 'shared' or"),
         ({"form": "guest_layer"}, JobError, "host_bottom = 'trained'"),
         ({"bottoms": {"shop": None}}, InputError, "bottoms names no party"),
         ({"receivers": ["laboratory"]}, JobError, "receivers"),

@@ -136,6 +136,7 @@ class VerticalNetwork(NetworkParameters, ABC):
                 on_epoch=task.note,
                 start_from=task.earlier,
                 make_bottom=self._bottom_of(channel.party),
+                make_top=self.top,
                 label_flips=self._flips_of(channel.party, task.settings),
                 count_predictions=task.count,
             )
@@ -146,7 +147,12 @@ class VerticalNetwork(NetworkParameters, ABC):
 
     def _prediction_role(self, task: PartyTask) -> Role[PartyScores]:
         def predict(channel: RecordedChannel, stopwatch: Stopwatch) -> PartyScores:
-            run = NetworkRun(stopwatch, make_bottom=self._bottom_of(channel.party), count_predictions=task.count)
+            run = NetworkRun(
+                stopwatch,
+                make_bottom=self._bottom_of(channel.party),
+                make_top=self.top,
+                count_predictions=task.count,
+            )
             matching = Matching(task.intersection, stopwatch)
             found = match_and_predict(channel, task.earlier, task.table, task.settings, matching, lambda matched: run)
             return PartyScores(found.matched.positions, found.scores)

@@ -11,11 +11,12 @@ from hekat.estimator.data_frames import IdName
 from hekat.estimator.joint.training import JointTraining
 from hekat.estimator.party_tables import Columns
 from hekat.model.dense_layers import Activation
-from hekat.model.split import BottomMaker
+from hekat.model.split import BottomMaker, TopMaker
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.settings import (
+    SEALED,
     SHARED,
     HostBottom,
     Protection,
@@ -33,10 +34,12 @@ class NetworkParameters(JointTraining):
         id: The column of every party's data frame that says which record a row is, or `{party: column}`; `"index"`: the
             frames' index. Common rows are then found by intersection. None: rows align, or Tables have ids.
         column_leak_accepted: The words by which each host lets the guest learn what it makes of its columns: "the guest
-            may learn my columns but for a rotation". No split network trains without them.
+            may learn my columns but for a rotation". Form `"sealed"` alone trains without them.
         protection: `"lattice"`; `"none"`: everything in the clear.
         form: `"shared"`: weights of a host's side lie in shares; `"guest_layer"`: FATE's form, to compare, with
-            `host_bottom="trained"` and what that needs.
+            `host_bottom="trained"` and what that needs; `"sealed"`: two parties, two classes, squares of sums of
+            columns; nothing but the mean loss opens in training. It needs `host_bottom="source"`, and
+            `limit_spreads=3` as a rule.
         host_bottom: What a host puts before the interactive layer: `"frozen"`, a fixed map of its columns; `"source"`,
             the columns; `"trained"`, a network whose gradients open to it, which tell it labels.
         label_privacy: The epsilon by which labels are replaced once, by chance, 0.1 to 8; None: labels as they are.
@@ -56,6 +59,9 @@ class NetworkParameters(JointTraining):
         activation: `"relu"` or `"tanh"`.
         bottoms: By party what makes its bottom from a `hekat.model.split.BottomTask`, such as
             `hekat.model.split.module_bottom(make_module)` for a PyTorch module; others have Hekat's own.
+        top: What makes the guest's top from a `hekat.model.split.TopTask`, such as
+            `hekat.model.split.module_top(make_module)` for a PyTorch module from (rows, `units`) to (rows, outputs),
+            which begins with the activation of the interactive layer; None: a dense network by `top_hidden`.
         epochs: How often training goes over all rows, at most.
         batch_rows: The rows of a batch.
         learning_rate: Of Adam: the guest's layers, and bottoms of hosts that train.
@@ -101,6 +107,7 @@ class NetworkParameters(JointTraining):
         top_hidden: Sequence[int] = (),
         activation: Activation = "relu",
         bottoms: Mapping[str, BottomMaker] | None = None,
+        top: TopMaker | None = None,
         epochs: int = 10,
         batch_rows: int = 1024,
         learning_rate: float = 0.01,
@@ -141,6 +148,7 @@ class NetworkParameters(JointTraining):
         self.top_hidden = top_hidden
         self.activation = activation
         self.bottoms = bottoms
+        self.top = top
         self.epochs = epochs
         self.batch_rows = batch_rows
         self.learning_rate = learning_rate
@@ -165,6 +173,7 @@ class NetworkParameters(JointTraining):
     def _settings(self, parties: tuple[str, ...], classes: tuple[str, ...] | None) -> VerticalNetworkSettings:
         self._check_choices(parties)
         self._check_bottoms(parties)
+        self._check_top()
         return VerticalNetworkSettings(
             guest=parties[0],
             hosts=parties[1:],
@@ -225,4 +234,24 @@ class NetworkParameters(JointTraining):
                 expected=f"names among {', '.join(parties)}",
                 got=repr(unknown[0]),
                 cure="correct bottoms",
+            )
+
+    def _check_top(self) -> None:
+        """Raise InputError for what makes no top, and for one that nobody has a use for."""
+        if self.top is None:
+            return
+        if self.form == SEALED or self.top_hidden:
+            raise InputError(
+                "top has no use",
+                expected="top alone, without top_hidden, in form 'shared' or 'guest_layer'",
+                got="form 'sealed'" if self.form == SEALED else "top_hidden as well",
+                cure="leave top out, or top_hidden",
+            )
+        # A module can be called as well, and would be taken for its own maker.
+        if not callable(self.top) or hasattr(self.top, "state_dict"):
+            raise InputError(
+                "top cannot be made",
+                expected="a function of a TopTask that returns a top",
+                got=type(self.top).__name__,
+                cure="give hekat.model.split.module_top(FUNCTION), where FUNCTION returns a torch.nn.Module",
             )
