@@ -77,7 +77,7 @@ def test_a_host_that_adds_a_matrix_to_its_addend_reads_slopes_and_its_weights() 
 @pytest.mark.parametrize(("factor", "reads"), [(1580.0, True), (1.0, False)])
 def test_two_scores_tell_a_host_labels_of_rows_that_it_marked(factor: float, reads: bool) -> None:
     """A fixed bottom: 31 rows have a feature of their own, whose slopes the host multiplies by more than its size."""
-    training, rng, rows = NetworkTraining(), np.random.default_rng(0), 6_000
+    training, rng, rows = NetworkTraining(shared_rate=0.2), np.random.default_rng(0), 6_000
     own = rng.normal(size=(rows, 8))
     labels = (rng.random(rows) < 1 / (1 + np.exp(-(own[:, 0] - own[:, 1] - 1)))).astype(float)[:, None]
     marked = rng.permutation(rows)[:31]
