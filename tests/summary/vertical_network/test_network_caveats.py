@@ -45,3 +45,10 @@ def test_a_summary_says_what_hosts_learned(
     found = "\n".join(who_learns_what(load_network_job(tmp_path / "job.toml")))
     assert [words for words in said if words not in found] == []
     assert [words for words in unsaid if words in found] == []
+
+
+def test_one_host_learned_of_the_guests_columns_alone(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(JOB.replace(', "telco"', "") + TRAINED + PRIVATE)
+    found = "\n".join(who_learns_what(load_network_job(tmp_path / "job.toml")))
+    assert "told shop something of the columns of bank, and label privacy does not bound that" in found
+    assert "no attack of shop tells classes apart with an AUC above 0.731" in found

@@ -54,7 +54,10 @@ def _keys(job: NewGuestJob, party: str) -> list[str]:
         made = "a Paillier key of this role: hekat keys generate; else one is made for each run"
         lines.append(example("paillier_key", f"{party}-paillier.key", made))
     counts = job.trains and party != job.arbiter
-    return lines + state_lines(party, "approvals of jobs" + (", rows predicted with its part" if counts else ""))
+    kept = "approvals of jobs" + (", rows predicted with its part" if counts else "")
+    if job.is_network and party == job.guest:
+        kept += ", flips of labels"
+    return lines + state_lines(party, kept)
 
 
 def _arbiter(job: NewGuestJob) -> list[str]:

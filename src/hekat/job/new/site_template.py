@@ -188,7 +188,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
         default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/explanation/vertical.md"),
         default("network_forms", list(policy.network_forms), 'of split networks; "guest_layer" is there to compare'),
-        default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive the limit on equations"),
+        default("label_leak_waiver", policy.label_leak_waiver, "vertical jobs may waive what keeps labels from hosts"),
         setting(
             "column_leak_waiver",
             waives_column_leak,

@@ -143,7 +143,8 @@ def _on_leaks(site: Site, job: NetworkJob, own: Collection[str]) -> list[PolicyC
                 "the site does not allow that hosts learn of its columns from slopes",
                 expected="policy.slope_leak_waiver = true (a row's slopes follow from the columns of all parties)",
                 got="false",
-                cure="set protection.host_bottom = 'frozen' in the job, under which no gradient opens",
+                cure="let the site's owner allow it, or set protection.host_bottom = 'frozen' in the job, under which "
+                "no gradient opens",
             ),
         ),
     ]

@@ -90,9 +90,10 @@ def leak_cautions(summary: Mapping[str, Any]) -> list[str]:
             "gradients of their bottoms. Label privacy bounds that: [label_privacy] epsilon."
         )
     if settings["host_bottom"] == "trained":
+        others = guest if len(settings["hosts"]) == 1 else f"{guest} and of each other"
         found.append(
-            f"All parties WAIVED what slopes tell of columns: {hosts} may learn of the columns of {guest} and of each "
-            "other, which label privacy does not bound."
+            f"All parties WAIVED what slopes tell of columns: {hosts} may learn of the columns of {others}, which "
+            "label privacy does not bound."
         )
     return found
 

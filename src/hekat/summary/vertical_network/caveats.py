@@ -85,8 +85,8 @@ def _on_labels(job: NetworkJob) -> Iterator[str]:
     if settings.label_privacy is not None:
         best = 1 / (1 + math.exp(-settings.label_privacy))
         yield (
-            f"labels were replaced once by chance (epsilon {settings.label_privacy:g}): whatever {hosts} try, they "
-            f"tell classes apart with an AUC of at most {best:.3f} beyond what features tell"
+            f"labels were replaced once by chance (epsilon {settings.label_privacy:g}): no attack of {hosts} tells "
+            f"classes apart with an AUC above {best:.3f} beyond what features tell"
         )
     told = [host for host in settings.hosts if host in job.prediction.receivers]
     if told and settings.label_privacy is None:
@@ -95,8 +95,9 @@ def _on_labels(job: NetworkJob) -> Iterator[str]:
             f"the job accepts that {settings.labels_accepted}"
         )
     if settings.host_bottom == "trained":
+        others = settings.guest if len(settings.hosts) == 1 else f"{settings.guest} and of each other"
         yield (
-            f"slopes of their features told {hosts} something of the columns of {settings.guest} and of each other, "
+            f"slopes of their features told {hosts} something of the columns of {others}, "
             "and label privacy does not bound that; a host that lies reads the slopes themselves and its own weights"
         )
     if settings.host_bottom != "trained":
