@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hekat.cli.main import main
 from hekat.job.site_file import load_site
 from hekat.job.vertical_network.job_file import load_network_job
 from hekat.job.vertical_network.site_check import check_site_allows_network
-from hekat.protocol.vertical_network.network_settings import NetworkTraining
+from hekat.protocol.vertical_network.network_settings import BY_RULE, NetworkTraining
 
 _DEFAULT = re.compile(r"^#(?=(?:[A-Za-z0-9_-]+|\"[^\"]+\") = )(?!.* # no default; )", re.MULTILINE)
 _MADE = ("--protocol", "vertical_network", "--fear-for", "labels")
@@ -25,7 +26,7 @@ def test_defaults_that_are_uncommented_change_nothing(tmp_path, capsys) -> None:
     assert "features of b, c but for a rotation" in capsys.readouterr().out
     job, site = load_network_job(tmp_path / "job.toml"), load_site(tmp_path / "site.toml")
     assert job.settings.hosts == ("b", "c")
-    assert job.settings.training == NetworkTraining()
+    assert replace(job.settings.training, shared_rate=BY_RULE) == NetworkTraining()
     assert job.settings.host_bottom == "frozen"
     check_site_allows_network(site, job)
     for name in ("job.toml", "site.toml"):
