@@ -10,7 +10,16 @@ from types import SimpleNamespace
 
 import pytest
 from tests import durations
-from tests.durations import CEILINGS_S, COLLECTION, TOP_FILES, Durations, cpu_seconds, find_slow, folder_of
+from tests.durations import (
+    CEILINGS_S,
+    COLLECTION,
+    LONG_CEILINGS_S,
+    TOP_FILES,
+    Durations,
+    cpu_seconds,
+    find_slow,
+    folder_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +75,8 @@ class _Screen:
         self.lines.append(line)
 
 
-def _config(held: bool) -> SimpleNamespace:
-    return SimpleNamespace(getoption={"cpu_ceilings": held}.__getitem__)
+def _config(held: bool, marks: str = "not long") -> SimpleNamespace:
+    return SimpleNamespace(getoption={"cpu_ceilings": held, "markexpr": marks}.__getitem__)
 
 
 def _report(node_id: str, when: str, seconds: float) -> SimpleNamespace:
@@ -100,3 +109,12 @@ def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(
     session = SimpleNamespace(exitstatus=before)
     measured.pytest_sessionfinish(session, before)
     assert session.exitstatus == after
+
+
+@pytest.mark.parametrize(("marks", "slow"), [("not long", ["engine"]), ("", ["engine"]), ("long", [])])
+def test_long_tests_have_ceilings_of_their_own(marks: str, slow: list[str]) -> None:
+    measured, screen = Durations(_config(False, marks)), _Screen()
+    seconds = (CEILINGS_S["engine"] + LONG_CEILINGS_S["engine"]) / 2
+    measured.pytest_runtest_logreport(_report("tests/engine/test_cpu.py::test_a", "call", seconds))
+    measured.pytest_terminal_summary(screen)
+    assert [line.split()[2].rstrip(":") for line in screen.lines if line.startswith("TOO SLOW")] == slow

@@ -70,8 +70,9 @@ def test_different_exponents_of_any_length(engine, numbers, exponent_bits):
 @pytest.mark.parametrize("bits", [8192, 16384])
 def test_exponents_as_wide_as_the_largest_moduli(engine, numbers, bits):
     modulus = numbers.modulus(bits, "ones")
-    exponents = numbers.objects([2**bits - 1, 1 << bits - 1], (2,))
-    bases = numbers.residues(modulus, (2,))
+    count = 2 if bits == 8192 else 1
+    exponents = numbers.objects([2**bits - 1, 1 << bits - 1][:count], (count,))
+    bases = numbers.residues(modulus, (count,))
     found = engine.mod_exp(numbers.load(engine, bases, modulus), numbers.limbs(exponents, modulus.limb_count))
     numbers.same(numbers.store(found), numbers.power(bases, exponents, modulus.value))
 

@@ -32,7 +32,7 @@ OPERATIONS += [
     "int_divmod",
 ]
 
-LONG_RUNS = 1000
+LONG_RUNS = 500
 
 
 @cache

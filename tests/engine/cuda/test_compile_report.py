@@ -21,8 +21,8 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 ALL_LAYOUTS_ON = "sm_90"
 USUAL = ((2048, True), (1024, False), (2048, False))
 LAYOUTS = (
-    *((bits, True) for bits in (512, 1024, 2048, 3072, 8192)),
-    *((bits, False) for bits in (512, 1024, 3072, 8192)),
+    *((bits, True) for bits in (512, 2048, 3072, 8192)),
+    *((bits, False) for bits in (512, 3072, 8192)),
 )
 MOST_REGISTERS = 255
 # Kernel, bytes and why: what is known to lie in local memory. Nothing does.
