@@ -1,8 +1,13 @@
-"""A job of form sealed: it needs no waiver, and what it leaves says what opened."""
+"""A job of form sealed: it needs no waiver, goes on where it stopped, and what it leaves says what opened."""
 
 from __future__ import annotations
 
-from hekat.launch.vertical_network.run import run_network_job
+import pytest
+
+from hekat.cost.vertical_network import cost_of_network_job
+from hekat.errors import InputError, PartyStoppedError, PolicyError
+from hekat.launch.local.processes import JobFiles
+from hekat.launch.vertical_network.run import run_network_in_processes, run_network_job
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page
 from hekat.run.vertical_network.part_file import NETWORK_PARTS
@@ -30,3 +35,60 @@ def test_a_run_needs_no_waiver_and_says_that_the_loss_alone_opened(clinics, tmp_
     assert [one.part.form for one in parts.values()] == ["sealed", "sealed"]
     # The clinic's ones, its radius and three textures, and six columns of the laboratory.
     assert [share.shape for share in shares] == [(11, 4, 2), (11, 4, 2)]
+
+
+@pytest.fixture
+def sealed(clinics):
+    clinics.write_job(SEALED, training=TRAINING, network=NETWORK, waiver="")
+    clinics.write_site(POLICY)
+    return clinics
+
+
+def test_a_stopped_run_goes_on_from_its_last_epoch(sealed, tmp_path, monkeypatch) -> None:
+    def leave(observer, role, record):
+        if role == "laboratory" and record.epoch == 2:
+            raise RuntimeError("power cut")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hekat.launch.vertical.run_observer.RunObserver.note_step", leave)
+        with pytest.raises(PartyStoppedError):
+            run_network_job(sealed.load_inputs(), tmp_path / "stopped")
+    (folder,) = (tmp_path / "stopped").iterdir()
+    runs = [
+        run_network_job(sealed.load_inputs(), tmp_path / name, resume_from=folder).summary for name in ("one", "two")
+    ]
+    losses = [[one["loss"] for one in summary["epochs"]] for summary in runs]
+    assert losses[0] == losses[1]
+    assert [one["epoch"] for one in runs[0]["epochs"]] == [1, 2, 3]
+
+
+def test_a_run_begins_with_the_weights_of_another_of_its_form(sealed, tmp_path) -> None:
+    first = run_network_job(sealed.load_inputs(), tmp_path / "runs")
+    then = run_network_job(sealed.load_inputs(), tmp_path / "runs", start_from=first.folder)
+    assert then.summary["started_from"] == first.folder.name
+    sealed.write_job("[protection]\nkind = 'none'\nhost_bottom = 'source'\n", training=TRAINING, network=NETWORK)
+    sealed.write_site(f"{POLICY}column_leak_waiver = true\n")
+    with pytest.raises(InputError, match="a warm start from other form"):
+        run_network_job(sealed.load_inputs(), tmp_path / "refused", start_from=first.folder)
+
+
+def test_a_site_that_names_other_forms_takes_no_part(sealed) -> None:
+    sealed.write_site(f"{POLICY}network_forms = ['shared']\n")
+    with pytest.raises(PolicyError, match="does not allow a split network of form 'sealed'"):
+        sealed.load_inputs()
+
+
+def test_a_dry_run_reckons_what_epochs_take(sealed) -> None:
+    cost = cost_of_network_job(sealed.load_inputs())
+    assert cost.batch_count == 3
+    assert all(role.later.sent_bytes > 1000 for role in cost.roles)
+
+
+@pytest.mark.long
+def test_roles_in_processes_of_their_own(sealed, tmp_path) -> None:
+    sealed.write_job(SEALED.replace("none", "lattice"), training=TRAINING, network=NETWORK, waiver="")
+    files = JobFiles(sealed.job, sealed.folder / "site.toml", None, {})
+    apart = run_network_in_processes(sealed.load_inputs(), files, tmp_path / "apart")
+    assert apart.summary["played"] == "at once"
+    assert [one["epoch"] for one in apart.summary["epochs"]] == [1, 2, 3]
+    assert {one.part.form for one in NETWORK_PARTS.load_all(apart.folder).values()} == {"sealed"}

@@ -1,17 +1,25 @@
-"""Whole trainings of form sealed: tables whose labels follow products across parties, and the joined network."""
+"""Whole trainings of form sealed: tables whose labels follow products across parties; the network in floats."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from tests.protocol.vertical_network.rehearsal import CLASSES, GUEST, HOSTS
+from tests.protocol.vertical_network.rehearsal import CLASSES, GUEST, HOSTS, Rehearsal
 
 from hekat.data import Table
+from hekat.protocol.shares.share_array import add_shares, to_floats
+from hekat.protocol.vertical_network.model_part import SEALED_SHARE
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+from hekat.protocol.vertical_network.own_features import draw_seed, standardised
+from hekat.protocol.vertical_network.row_plan import RowPlan
+from hekat.protocol.vertical_network.sealed.scales import signs_of
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.shared_addend import first_addend
 
 HOST = HOSTS[0]
+FloatArray = Any
 
 
 def make_sealed(**changes: Any) -> VerticalNetworkSettings:
@@ -39,3 +47,53 @@ def crossed_tables(seed: int, rows: int, columns: tuple[int, int] = (2, 3)) -> d
         name: Table(one, labels if name == GUEST else None, tuple(f"{name}-{n}" for n in range(one.shape[1])), name)
         for name, one in ((GUEST, guest), (HOST, host))
     }
+
+
+def weights_of(parts: Mapping[str, Any]) -> FloatArray:
+    """All weights (width, units + 1) of parts or states, which no party has."""
+    return to_floats(add_shares(*(parts[name].arrays[SEALED_SHARE] for name in (GUEST, HOST))), 64)
+
+
+def joined_columns(tables: Mapping[str, Table], parts: Mapping[str, Any]) -> FloatArray:
+    """Ones, the guest's columns and the host's, as a training takes them."""
+    prepared = [
+        standardised(tables[name], parts[name].arrays["means"], parts[name].arrays["spreads"], 3.0)
+        for name in (GUEST, HOST)
+    ]
+    return np.concatenate([np.ones((len(tables[GUEST]), 1)), *prepared], axis=1)
+
+
+def scores_of(X: FloatArray, weights: FloatArray) -> FloatArray:
+    """The scores s of rows."""
+    units = X @ weights
+    return (units[:, :-1] ** 2) @ np.array(signs_of(weights.shape[1] - 1)) / 4 + units[:, -1]
+
+
+def train_in_floats(run: Rehearsal, parts: Mapping[str, Any]) -> tuple[FloatArray, list[float]]:
+    """The weights and losses of the same training on the joined rows in float64, from the same start."""
+    settings, training, X = run.settings, run.settings.training, joined_columns(run.tables, parts)
+    labels, units = 2 * np.asarray(run.tables[GUEST].labels) - 1, settings.network.units
+    signs, width = np.array(signs_of(units)), X.shape[1]
+    weights = sum(
+        to_floats(
+            first_addend(np.random.default_rng(draw_seed(run.make_run(name), 3)), width, units + 1, 0.25 / width),
+            64,
+        )
+        for name in (GUEST, HOST)
+    )
+    velocity, losses = np.zeros_like(weights), []
+    penalised = np.ones((width, 1))
+    penalised[0] = 0.0
+    for _ in range(training.epochs):
+        total = 0.0
+        plan = RowPlan.of(len(X), training)
+        for rows in plan.batches:
+            P = X[rows] @ weights
+            d = scores_of(X[rows], weights) / 4 - labels[rows] / 2
+            total += float((2 * d**2 + np.log(2) - 0.5).sum())
+            slopes = np.concatenate((d[:, np.newaxis] * P[:, :-1] * signs / 2, d[:, np.newaxis]), axis=1)
+            gradient = X[rows].T @ slopes + len(rows) * training.l2 * penalised * weights
+            velocity = training.momentum_units / 256 * velocity + gradient
+            weights = weights - training.shared_rate / len(rows) * velocity
+        losses.append(total / len(plan.trained))
+    return weights, losses
