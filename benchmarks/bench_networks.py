@@ -1,7 +1,8 @@
 """Networks, and what FLASH's applications take that no other file measures, beside the same in the clear.
 
     split-network     24,000 rows, 13 + 10 columns, an interactive layer of 32 x 32, batches of 1,024: an epoch with
-                      the host's features frozen, its columns themselves, and a bottom that trains; beside the last
+                      the host's features frozen, its columns themselves, and a bottom that trains; a network of 31
+                      squares that lies in shares as a whole; beside the last
                       FATE's protocol on the same scheme, and in gmpy2 as FATE has it, scaled from few rows
     aggregation       DenseNet169, ResNet50 and VGG16 at their published sizes, one aggregation of five parties
     encrypted-model   logistic regression on a model that hosts cannot read: 30,000 x 23, two hosts, an epoch; beside
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
-from hekat.protocol.vertical_network.settings import GUEST_LAYER
+from hekat.protocol.vertical_network.settings import GUEST_LAYER, SEALED
 from measuring.clock import Clock
 from measuring.record import machine, print_rows, write_results
 from networks import encrypted_model, split_network
@@ -83,6 +84,7 @@ def main() -> int:
 def _split_networks(say: Say) -> Iterator[dict[str, Any]]:
     for bottom in split_network.TO_REACH:
         yield split_network.measure_split(bottom, say)
+    yield split_network.measure_split("source", say, form=SEALED)
     yield split_network.measure_split("trained", say, form=GUEST_LAYER)
     shape, training = NetworkShape(), NetworkTraining()
     yield measure_fate_form(split_network.ROWS, training.batch_rows, shape.host_width, shape.units, split_network.SEED)
@@ -94,6 +96,7 @@ def measure_accuracy(folder: Path, say: Say) -> Rows:
     networks = [
         split_network.measure_auc(bottom, data, train_rows, test_rows, say) for bottom in split_network.TO_REACH
     ]
+    networks.append(split_network.measure_auc("source", data, train_rows, test_rows, say, form=SEALED))
     return [*networks, encrypted_model.measure_auc(data, train_rows, test_rows, say)]
 
 

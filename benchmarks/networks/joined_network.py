@@ -60,14 +60,7 @@ def train_joined(
     targets = np.asarray(labels, np.float64)[:, np.newaxis]
     plan = RowPlan.of(len(targets), training)
     runs = {name: NetworkRun(Stopwatch(), seed=seed) for name, seed in seeds.items()}
-    prepared = {
-        name: prepare_columns(
-            Table(table.features, None, table.feature_names, name),
-            standardise=training.standardise,
-            limit_spreads=training.limit,
-        )
-        for name, table in tables.items()
-    }
+    prepared = prepare_tables(settings, tables)
     columns = {name: np.asarray(one.features, np.float64) for name, one in prepared.items()}
     bottoms = {name: _make_bottom(name, columns[name][plan.trained], settings, runs[name]) for name in tables}
     bottom, count = bottoms[host], sum(one.width for one in bottoms.values())
@@ -98,6 +91,19 @@ def train_joined(
             joined.shared = joined.shared - training.taken_rate(len(rows)) * velocity
         joined.losses.append(total / len(plan.trained))
     return joined
+
+
+def prepare_tables(settings: VerticalNetworkSettings, tables: Mapping[str, Table]) -> dict[str, Columns]:
+    """Columns of each party as it trains on them."""
+    training = settings.training
+    return {
+        name: prepare_columns(
+            Table(table.features, None, table.feature_names, name),
+            standardise=training.standardise,
+            limit_spreads=training.limit,
+        )
+        for name, table in tables.items()
+    }
 
 
 def _first_weights(

@@ -25,19 +25,22 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.vertical_network.model_part import NetworkPart
-from hekat.protocol.vertical_network.network_settings import NetworkTraining
+from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun
 from hekat.protocol.vertical_network.prediction.predict_scores import predict_scores
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.roles import run_role
+from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
 from hekat.protocol.vertical_network.settings import (
     LABELS_ACCEPTED,
     ROTATION_ACCEPTED,
+    SEALED,
     SHARED,
     SLOPES_ACCEPTED,
     VerticalNetworkSettings,
 )
-from networks.joined_network import train_joined
+from networks.joined_network import JoinedNetwork, train_joined
+from networks.joined_sealed import JoinedSealed, train_joined_sealed
 from trees.columns import MEGABYTE, Say, judge
 from trees.run import add_steps, mean_steps, read_stopwatches
 from vertical.data import GUEST, HOST, JoinedColumns, draw_columns
@@ -52,6 +55,7 @@ TO_REACH = {
     "source": {"times_clear": 10.0},
     "trained": {"seconds": 5.0, "times_clear": 10.0},
 }
+TO_REACH_SEALED = {"times_clear": 10.0}
 # Rounding of features, weights and slopes, over the batches of an epoch.
 LOSS_TOLERANCE = 1e-3
 KNOWN = {
@@ -125,9 +129,12 @@ def measure_split(
     epochs: int = EPOCHS,
     turns: int = TURNS,
 ) -> dict[str, Any]:
-    """A row of results: medians over turns, ratios within a turn. Form GUEST_LAYER is there to compare."""
+    """A row of results: medians over turns, ratios within a turn. Form GUEST_LAYER is there to compare.
+
+    Form SEALED has bottoms `source`.
+    """
     data = draw_columns(rows, GUEST_COLUMNS, HOST_COLUMNS, SEED)
-    settings = replace(make_settings(host_bottom, NetworkTraining(epochs=epochs)), form=form)
+    settings = make_settings(host_bottom, NetworkTraining(epochs=epochs), form)
     named = host_bottom if form == SHARED else f"{host_bottom}, {form}"
     in_clear, seeds, tables = replace(settings, protection="none"), seeds_of(SEED), data.tables()
     encrypted, clear = [], []
@@ -138,7 +145,7 @@ def measure_split(
             f"split network, {named}: turn {turn + 1} of {turns}, {encrypted[-1].epoch_s:.2f} s an epoch, in the "
             f"clear {clear[-1].epoch_s:.2f} s"
         )
-    joined = train_joined(settings, tables, seeds).losses
+    joined = join(settings, tables, seeds).losses
     error = max(check_losses(run.losses, joined) for run in (*encrypted, *clear))
     seconds = sorted(run.epoch_s for run in encrypted)
     shape = settings.network
@@ -168,7 +175,7 @@ def measure_split(
         "steps_s": encrypted[0].steps_s,
         "clear_steps_s": clear[0].steps_s,
     }
-    return judge(row, TO_REACH[host_bottom] if form == SHARED else {}, KNOWN)
+    return judge(row, TO_REACH[host_bottom] if form == SHARED else TO_REACH_SEALED if form == SEALED else {}, KNOWN)
 
 
 def measure_auc(
@@ -178,22 +185,24 @@ def measure_auc(
     test_rows: npt.NDArray[np.int64],
     say: Say,
     *,
+    form: str = SHARED,
     seeds: int = SEEDS,
     epochs: int = AUC_EPOCHS,
 ) -> dict[str, Any]:
     """Means over seeds, which draw weights and batches, beside the same networks with all columns in one place."""
     tables, tests = data.tables(train_rows), data.tables(test_rows)
     found, joined = [], []
+    named = host_bottom if form == SHARED else f"{host_bottom}, {form}"
     for seed in range(1, seeds + 1):
-        settings = make_settings(host_bottom, NetworkTraining(epochs=epochs, seed=seed))
+        settings = make_settings(host_bottom, NetworkTraining(epochs=epochs, seed=seed), form)
         run = train(settings, tables, seeds_of(seed))
         labels = data.labels[test_rows]
         found.append(float(roc_auc_score(labels, score(settings, run.parts, tests))))
-        joined.append(float(roc_auc_score(labels, train_joined(settings, tables, seeds_of(seed)).scores(tests))))
-        say(f"split network, {host_bottom}, AUC of seed {seed}: {found[-1]:.4f}, joined {joined[-1]:.4f}")
+        joined.append(float(roc_auc_score(labels, join(settings, tables, seeds_of(seed)).scores(tests))))
+        say(f"split network, {named}, AUC of seed {seed}: {found[-1]:.4f}, joined {joined[-1]:.4f}")
     row = {
         "part": "split_network",
-        "what": f"split network, {data.what}, {host_bottom}, {epochs} epochs",
+        "what": f"split network, {data.what}, {named}, {epochs} epochs",
         "seeds": seeds,
         "auc": statistics.mean(found),
         "spread": statistics.pstdev(found),
@@ -203,19 +212,34 @@ def measure_auc(
     return judge(row, {"below": MOST_BELOW}, {})
 
 
-def make_settings(host_bottom: str, training: NetworkTraining) -> VerticalNetworkSettings:
-    """A guest and a host at the defaults of everything else: an interactive layer of 32 x 32, batches of 1,024."""
+def make_settings(host_bottom: str, training: NetworkTraining, form: str = SHARED) -> VerticalNetworkSettings:
+    """A guest and a host at the defaults of everything else: an interactive layer of 32 x 32, batches of 1,024.
+
+    A sealed network has 31 squares and a linear unit, and its own rate and limit of columns.
+    """
+    is_sealed = form == SEALED
+    if is_sealed:
+        training = replace(SEALED_TRAINING, epochs=training.epochs, seed=training.seed)
     return VerticalNetworkSettings(
         GUEST,
         (HOST,),
         "binary",
         ("0", "1"),
+        form=form,
         host_bottom=host_bottom,  # type: ignore[arg-type]
+        network=NetworkShape(units=31) if is_sealed else NetworkShape(),
         training=training,
-        rotation_accepted=ROTATION_ACCEPTED,
+        rotation_accepted=None if is_sealed else ROTATION_ACCEPTED,
         labels_accepted=LABELS_ACCEPTED if host_bottom == "trained" else None,
         slopes_accepted=SLOPES_ACCEPTED if host_bottom == "trained" else None,
     )
+
+
+def join(
+    settings: VerticalNetworkSettings, tables: Mapping[str, Table], seeds: Mapping[str, int]
+) -> JoinedNetwork | JoinedSealed:
+    """The same network with all columns in one place."""
+    return (train_joined_sealed if settings.form == SEALED else train_joined)(settings, tables, seeds)
 
 
 def seeds_of(seed: int) -> dict[str, int]:

@@ -92,6 +92,27 @@ def test_a_split_network_is_measured_after_its_losses_were_checked(load: Any, ho
         split.check_losses([row["loss"]], [row["loss"] + 2e-3])
 
 
+def test_a_sealed_network_is_measured_after_its_losses_were_checked(load: Any) -> None:
+    split = load("networks.split_network")
+    row = split.measure_split("source", _silent, form="sealed", rows=200, epochs=3, turns=1)
+    assert row["largest_loss_error"] <= split.LOSS_TOLERANCE
+    assert row["mb"] > row["clear_mb"] > 0
+    assert row["layer"] == "10 x 31"
+    assert set(row["met"]) == {"times_clear"}
+    with pytest.raises(AssertionError, match="from the joined network's"):
+        split.check_losses([row["loss"]], [row["loss"] + 2e-3])
+
+
+@pytest.mark.long
+def test_held_out_rows_are_scored_as_by_the_joined_sealed_network(load: Any) -> None:
+    split = load("networks.split_network")
+    data = load("vertical.data").draw_columns(600, 4, 3, 3)
+    rows = np.arange(600)
+    scores = split.measure_auc("source", data, rows[:400], rows[400:], _silent, form="sealed", seeds=1, epochs=12)
+    assert abs(scores["below"]) < 0.005
+    assert scores["auc"] > 0.6
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("host_bottom", ["frozen", "source", "trained"])
 def test_held_out_rows_are_scored_as_by_the_joined_network(load: Any, host_bottom: str) -> None:

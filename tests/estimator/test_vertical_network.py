@@ -85,6 +85,7 @@ def test_a_sealed_network_trains_without_words_and_opens_its_loss_alone(protecti
     ).fit(X, y)
     assert len(model.losses_) == 4
     assert model.losses_[-1] < model.losses_[0]
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     with pytest.raises(JobError, match="host_bottom"):
         clone(model).set_params(host_bottom="frozen").fit(X, y)
 

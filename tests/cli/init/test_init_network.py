@@ -16,6 +16,9 @@ from hekat.job.site_file import load_site
 from hekat.job.vertical_network.job_file import load_network_job
 from hekat.job.vertical_network.site_check import check_site_allows_network
 from hekat.protocol.vertical_network.network_settings import BY_RULE, NetworkTraining
+from hekat.protocol.vertical_network.sealed.settings_rules import RULED_RATE
+from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
+from hekat.protocol.vertical_network.settings import SEALED
 
 _DEFAULT = re.compile(r"^#(?=(?:[A-Za-z0-9_-]+|\"[^\"]+\") = )(?!.* # no default; )", re.MULTILINE)
 _MADE = ("--protocol", "vertical_network", "--fear-for", "labels")
@@ -42,8 +45,27 @@ def test_what_is_feared_for_decides(tmp_path, capsys) -> None:
     made = ["init", str(tmp_path / "new"), "--protocol", "vertical_network"]
     assert main(made) == 2
     assert "--fear-for labels, or --fear-for columns" in capsys.readouterr().err
-    assert main([*made, "--fear-for", "columns"]) == 2
-    assert "--protocol vertical_linear" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert main([*made, "--fear-for", "columns"]) == 0
+    told = capsys.readouterr().out
+    assert "learns the mean loss of each epoch" in told
+    assert "--protocol vertical_linear" in told
+    job, site = load_network_job(tmp_path / "new" / "job.toml"), load_site(tmp_path / "new" / "site.toml")
+    assert (job.settings.form, job.settings.host_bottom) == (SEALED, "source")
+    assert job.settings.training == replace(SEALED_TRAINING, shared_rate=RULED_RATE)
+    assert not site.policy.column_leak_waiver
+    check_site_allows_network(site, job)
+    text = (tmp_path / "new" / "job.toml").read_text()
+    (tmp_path / "new" / "job.toml").write_text(_DEFAULT.sub("", text))
+    again = load_network_job(tmp_path / "new" / "job.toml")
+    assert (again.settings, again.prediction) == (job.settings, job.prediction)
+
+
+@pytest.mark.parametrize("option", [["--hosts", "b,c"], ["--classes", "a,b,c"]])
+def test_a_network_that_keeps_columns_is_of_two_parties_and_two_classes(tmp_path, capsys, option: list[str]) -> None:
+    made = ["init", str(tmp_path / "new"), "--protocol", "vertical_network", "--fear-for", "columns"]
+    assert main([*made, *option]) == 2
+    assert "a network that keeps columns" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
 
 
@@ -85,7 +107,8 @@ def test_every_setting_that_is_read_is_written_with_its_default(tmp_path, monkey
 
 
 @pytest.mark.long
-def test_tables_with_gaps_and_texts_become_a_job_that_runs_and_predicts(tmp_path, monkeypatch, capsys) -> None:
+@pytest.mark.parametrize("fear", ["labels", "columns"])
+def test_tables_with_gaps_and_texts_become_a_job_that_runs_and_predicts(tmp_path, monkeypatch, capsys, fear) -> None:
     rng = np.random.default_rng(3)
     ages, towns = rng.integers(20, 80, 120), rng.choice(["Bonn", "Ulm", "Jena"], 120)
     outcome = np.where((ages > 50) ^ (towns == "Ulm"), "yes", "no")
@@ -95,7 +118,7 @@ def test_tables_with_gaps_and_texts_become_a_job_that_runs_and_predicts(tmp_path
     (tmp_path / "insurer.csv").write_text("\n".join(["id,town,claims", *insurer]) + "\n")
     monkeypatch.chdir(tmp_path)
     tables = ["--from", "bank.csv", "insurer.csv", "--label", "outcome", "--id", "id"]
-    assert main(["init", "made", *_MADE, *tables]) == 0
+    assert main(["init", "made", "--protocol", "vertical_network", "--fear-for", fear, *tables]) == 0
     path = tmp_path / "made" / "job.toml"
     path.write_text(path.read_text().replace("#epochs = 10", "epochs = 1"))
     capsys.readouterr()

@@ -113,7 +113,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--fear-for",
         choices=("labels", "columns"),
-        help="vertical_network: what others must not learn; it keeps labels from hosts, and not columns from the guest",
+        help="vertical_network: what others must not learn; labels: any number of hosts, the guest learns of columns; "
+        "columns: one host, and all stays in shares",
     )
     parser.add_argument("--example", action="store_true", help="write small made tables for every party too")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -25,7 +25,7 @@ def guest_site_text(job: NewGuestJob) -> str:
         top,
         *(_party(job, party) for party in job.parties),
         _arbiter(job),
-        policy_lines(waives_bin_leak=job.waives_bin_leak, waives_column_leak=job.is_network),
+        policy_lines(waives_bin_leak=job.waives_bin_leak, waives_column_leak=job.is_network and not job.is_sealed),
         machine_lines(),
         live_lines(),
     ]

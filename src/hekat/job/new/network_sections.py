@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 
 from hekat.job.new.new_guest_job import NewGuestJob
 from hekat.job.new.template_lines import chosen, default, example
 from hekat.job.new.trees.guest_sections import matching_sections, task_section
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
+from hekat.protocol.vertical_network.sealed.settings_rules import UNUSED
 from hekat.protocol.vertical_network.settings import (
     LABELS_ACCEPTED,
     ROTATION_ACCEPTED,
+    SEALED,
     SLOPES_ACCEPTED,
     VerticalNetworkSettings,
 )
 
+_KIND = '"lattice"; "none" only where a site allows'
 _WAIVED = "what hosts let the guest learn; sites allow it: column_leak_waiver"
 _TRAINING = {
     "epochs": "passes over the common rows, at most",
@@ -36,16 +41,20 @@ _TRAINING = {
 
 def network_sections(job: NewGuestJob) -> list[list[str]]:
     """Every section below the top, with its defaults."""
-    settings, usual = VerticalNetworkSettings, NetworkTraining()
+    if job.is_sealed:
+        return _sealed_sections(job)
+    settings = VerticalNetworkSettings
     return [
         task_section(job.classes),
         _network(job),
-        ["[training]", *(default(one.name, getattr(usual, one.name), _TRAINING[one.name]) for one in fields(usual))],
+        _training(NetworkTraining()),
         [
             "[protection]",
-            default("kind", settings.protection, '"lattice"; "none" only where a site allows'),
+            default("kind", settings.protection, _KIND),
             default(
-                "form", settings.form, '"shared": weights of a host\'s side lie in shares; "guest_layer": to compare'
+                "form",
+                settings.form,
+                '"shared": weights of a host\'s side lie in shares; "sealed": all does; "guest_layer": to compare',
             ),
             default(
                 "host_bottom",
@@ -70,12 +79,40 @@ def network_sections(job: NewGuestJob) -> list[list[str]]:
             example("accepted", SLOPES_ACCEPTED, "sites have to allow it: slope_leak_waiver"),
         ],
         *matching_sections(job),
-        ["[prediction]", default("receivers", [job.guest], "who learns scores of new rows; the guest always does")],
+        _prediction(job),
         [
             "[compare]                                # what the report shows beside the encrypted run",
             default("centralised", False, "one machine only: the same network on the joined rows; sites must allow it"),
         ],
     ]
+
+
+def _sealed_sections(job: NewGuestJob) -> list[list[str]]:
+    """The same of a network that lies in shares as a whole."""
+    label_leak = "[label_leak]                             # where the host is among prediction.receivers"
+    return [
+        task_section(job.classes),
+        ["[network]", default("units", NetworkShape().units, "squares of sums of columns: 1 to 256")],
+        _training(SEALED_TRAINING, UNUSED),
+        [
+            "[protection]",
+            default("kind", VerticalNetworkSettings.protection, _KIND),
+            chosen("form", SEALED, 'all weights and units lie in shares; "shared": the guest learns of columns'),
+            default("host_bottom", "source", "the columns themselves"),
+        ],
+        [label_leak, example("accepted", LABELS_ACCEPTED, "the guest's site has to allow it: label_leak_waiver")],
+        *matching_sections(job),
+        _prediction(job),
+    ]
+
+
+def _training(usual: NetworkTraining, unused: Sequence[str] = ()) -> list[str]:
+    named = [one.name for one in fields(usual) if f"training.{one.name}" not in unused]
+    return ["[training]", *(default(name, getattr(usual, name), _TRAINING[name]) for name in named)]
+
+
+def _prediction(job: NewGuestJob) -> list[str]:
+    return ["[prediction]", default("receivers", [job.guest], "who learns scores of new rows; the guest always does")]
 
 
 def _network(job: NewGuestJob) -> list[str]:

@@ -22,8 +22,8 @@ class NewGuestJob:
     `arbiter` and `model` are for a regression; `classes` (none: numbers) and `label` are for what trains, `hold_out` is
     the part of the common rows to measure it on. `sources` are the options of parties' data sources as the site file
     says them, where tables were looked at, and `columns` is what the job says of columns. `protection` is of trees;
-    with `waives_bin_leak` the job says, and the site allows, that the guest may learn bins of hosts. Raises InputError
-    for choices that do not go together.
+    with `waives_bin_leak` the job says, and the site allows, that the guest may learn bins of hosts. `is_sealed` is of
+    networks: all of it lies in shares. Raises InputError for choices that do not go together.
     """
 
     protocol: str
@@ -41,6 +41,7 @@ class NewGuestJob:
     hold_out: float = 0.0
     protection: str = "lattice"
     waives_bin_leak: bool = False
+    is_sealed: bool = False
     data_name: str = field(default="rows", init=False)
 
     def __post_init__(self) -> None:
@@ -55,6 +56,13 @@ class NewGuestJob:
             object.__setattr__(self, "columns", columns_for_trees(self.columns))
             if self.protection not in TREE_PROTECTIONS:
                 _refuse("--protection", " or ".join(TREE_PROTECTIONS), self.protection, "choose one of them")
+        if self.is_sealed:
+            if len(self.hosts) != 1:
+                cure = "name one host; with --fear-for labels there may be several"
+                _refuse("--hosts", "one host: a network that keeps columns is of two parties", f"{self.hosts}", cure)
+            if len(self.classes) != 2:
+                got = ", ".join(self.classes) or "none"
+                _refuse("--classes", "two: a network that keeps columns has no others", got, "name two: no,yes")
         if not self.is_regression:
             if self.classes and len(set(self.classes)) < max(2, len(self.classes)):
                 _refuse("--classes", "two different classes or more", ", ".join(self.classes), "name them: no,yes")

@@ -193,7 +193,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
             "column_leak_waiver",
             waives_column_leak,
             policy.column_leak_waiver,
-            "the same, where the guest may learn columns of hosts; split networks need it",
+            "the same, where the guest may learn columns of hosts; split networks of form shared need it",
         ),
         default("slope_leak_waiver", policy.slope_leak_waiver, "bottoms of hosts may train in split networks"),
         setting(

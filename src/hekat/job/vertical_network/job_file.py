@@ -177,12 +177,12 @@ def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings
 
 def _check_comparable(job: NetworkJob) -> None:
     """Raise JobError where a comparison would need the bottoms of sites in one network, or another kind of network."""
-    if job.settings.form == SEALED and (job.compare_centralised or job.test_data is not None or job.hold_out):
+    if job.settings.form == SEALED and job.compare_centralised:
         raise JobError(
-            "a sealed network is trained, and not yet measured",
-            expected="no test_data, validation.hold_out or compare.centralised with protection.form = 'sealed'",
-            got="one of them",
-            cure="leave them out; training.validation_fraction holds rows out for stopping",
+            "a comparison with centralised training has no sealed networks",
+            expected="compare.centralised = false with protection.form = 'sealed'",
+            got="true",
+            cure="leave the line out; a run with protection.kind = 'none' trains the same numbers in the clear",
         )
     if job.compare_centralised and job.bottoms:
         raise JobError(

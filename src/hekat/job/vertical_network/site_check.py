@@ -38,7 +38,7 @@ def network_checks(site: Site, job: NetworkJob, here: Collection[str] | None = N
         *(on_model(policy, model) for model in (MODEL, *sorted(named))),
         on_rounds(policy, settings.training.epochs, "training.epochs", "epoch"),
         on_protection(policy, settings.protection),
-        _on_form(policy, settings.form),
+        on_form(policy, settings.form),
         on_key_sizes(policy, intersection_key_size(job)),
         *_on_leaks(site, job, own),
         on_joined_rows(job, policy),
@@ -105,7 +105,7 @@ def on_label_epsilon(policy: SitePolicy, epsilon: float | None) -> PolicyCheck:
     return PolicyCheck("policy.max_label_epsilon", asked, f"at most {policy.max_label_epsilon:g}", check)
 
 
-def _on_form(policy: SitePolicy, form: str) -> PolicyCheck:
+def on_form(policy: SitePolicy, form: str) -> PolicyCheck:
     """The line of where weights of a host's side may lie."""
     return PolicyCheck(
         "policy.network_forms",

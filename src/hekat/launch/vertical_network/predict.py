@@ -14,6 +14,7 @@ from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.site_file import Site
 from hekat.job.vertical_network.job_file import PROTOCOL
 from hekat.job.vertical_network.site_check import (
+    on_form,
     on_label_epsilon,
     on_opened_features,
     on_protection,
@@ -27,6 +28,7 @@ from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.party_roles import match_and_predict
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
+from hekat.protocol.vertical_network.settings import SEALED
 from hekat.run.vertical_network.own_bottom import OwnBottom, check_same_code, find_bottom
 from hekat.run.vertical_network.part_file import NETWORK_PARTS, SavedNetwork
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
@@ -91,13 +93,15 @@ class _NetworkWay(PredictionWay[NetworkPart]):
         return self._settings
 
     def checks(self, site: Site) -> list[PolicyCheck]:
-        policy, hosts, epsilon = site.policy, self._settings.hosts, self.first.part.label_privacy
+        policy, hosts, part = site.policy, self._settings.hosts, self.first.part
+        epsilon = part.label_privacy
         tells = self._settings.guest in site.parties and not set(hosts).isdisjoint(self._settings.receivers)
         return [
             on_told_labels(policy, tells=tells and epsilon is None),
             on_label_epsilon(policy, epsilon if tells else None),
-            on_protection(policy, self.first.part.protection),
-            on_opened_features(policy, is_host=any(host in site.parties for host in hosts)),
+            on_protection(policy, part.protection),
+            on_opened_features(policy, is_host=part.form != SEALED and any(host in site.parties for host in hosts)),
+            on_form(policy, part.form),
         ]
 
     def predict(

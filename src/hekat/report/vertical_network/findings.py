@@ -135,7 +135,8 @@ def training_sentences(summary: Mapping[str, Any]) -> list[str]:
             "a lower shared_rate goes further."
         )
     if summary["shared_rate"] is not None:
-        found.append(f"The shared layer moved at a rate of {format_number(summary['shared_rate'])}.")
+        moved = "All weights" if is_sealed(summary["settings"]) else "The shared layer"
+        found.append(f"{moved} moved at a rate of {format_number(summary['shared_rate'])}.")
     return [*found, *epoch_seconds(summary)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hekat.report.how_played import clock_sentence
-from hekat.report.number_text import format_count, format_share
+from hekat.report.number_text import format_count, format_share, pluralise
 from hekat.report.part_table import part_table
 from hekat.report.table import Table, format_fixed_seconds
 from hekat.report.vertical.tables import NOT_LEARNED
@@ -61,6 +61,8 @@ def epoch_table(summary: Mapping[str, Any]) -> Table | None:
 
 def learned_table(summary: Mapping[str, Any]) -> Table:
     """What each party learned of another, as far as figures tell it."""
+    if is_sealed(summary["settings"]):
+        return _learned_of_sealed(summary)
     guest = summary["settings"]["guest"]
     rows = [
         (
@@ -70,14 +72,6 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
         for one in summary["learned"]
     ]
     rows += [(f"{host} of the labels of {guest}", _of_labels(summary)) for host in summary["settings"]["hosts"]]
-    if is_sealed(summary["settings"]):
-        rows = [
-            (f"{guest} of the columns of {host}", "the mean loss of each epoch")
-            for host in summary["settings"]["hosts"]
-        ]
-        rows += [(f"{host} of the labels of {guest}", _of_labels(summary)) for host in summary["settings"]["hosts"]]
-        note = "Weights, units and slopes lay in shares, and neither party has the weights."
-        return Table("What each party learned of another", ("who, of what", "how much"), tuple(rows), note)
     several = len(summary["settings"]["hosts"]) > 1 and not is_to_compare(summary["settings"])
     return Table(
         "What each party learned of another",
@@ -85,6 +79,23 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
         tuple(rows),
         "Features: what a host's bottom makes of its columns; here "
         f"{_BOTTOMS[summary['settings']['host_bottom']]}." + (" Only their sum over hosts opened." if several else ""),
+    )
+
+
+def _learned_of_sealed(summary: Mapping[str, Any]) -> Table:
+    """The same where losses alone open, and scores of test rows to their receivers."""
+    settings, tested = summary["settings"], summary["test_rows"]
+    guest = settings["guest"]
+    rows = [(f"{guest} of the columns of {host}", "the mean loss of each epoch") for host in settings["hosts"]]
+    rows += [(f"{host} of the labels of {guest}", _of_labels(summary)) for host in settings["hosts"]]
+    if tested is not None:
+        told = f"scores of {format_count(tested)} {pluralise(tested, 'row')}, to 2^-12"
+        rows += [(f"{receiver} of what was tested", told) for receiver in settings["receivers"]]
+    return Table(
+        "What each party learned of another",
+        ("who, of what", "how much"),
+        tuple(rows),
+        "Weights, units and slopes lay in shares, and neither party has the weights.",
     )
 
 

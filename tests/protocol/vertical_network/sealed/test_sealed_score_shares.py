@@ -11,8 +11,7 @@ from hekat.errors import DivergedError
 from hekat.protocol.shares.modular_truncation import ModularTruncation
 from hekat.protocol.shares.share_array import random_shares
 from hekat.protocol.vertical_network.sealed.batch import SealedBatch
-from hekat.protocol.vertical_network.sealed.scales import SCORE_BITS, SLOT_RING, SealedShape
-from hekat.protocol.vertical_network.sealed.score_shares import (
+from hekat.protocol.vertical_network.sealed.prediction.score_shares import (
     MAGNITUDE_BITS,
     OPENED_BITS,
     SCORE_SHIFT,
@@ -21,6 +20,7 @@ from hekat.protocol.vertical_network.sealed.score_shares import (
     cut_share,
     open_scores,
 )
+from hekat.protocol.vertical_network.sealed.scales import SCORE_BITS, SLOT_RING, SealedShape
 
 UNIT = 2.0**-TOLD_BITS
 
@@ -80,11 +80,10 @@ def test_asking_again_tells_nothing_below_the_noise_of_a_row(with_noise) -> None
     guest, host = share_scores(score, rng)
     if with_noise:
         row = rng.integers(-(2**16), 2**16, (1, 3))
-        host = add_noise(host, np.repeat(row, len(score), axis=0), random_shares((3, 4)))
+        host = add_noise(host, np.repeat(row, len(score), axis=0), rng.integers(0, 2**64, (3, 4, 2), np.uint64))
     answers = open_scores(*cut_both((guest, host), b"seed"))
     missed = abs(answers.mean() - score[0] / 2.0**SCORE_BITS) / UNIT
     print(f"seed 102: the mean misses by {missed:.3f} units")
-    # A noise within a twentieth of a unit of 0 would have odds of a tenth.
     assert (missed > 0.05) == with_noise
     assert len(set(answers)) == 2
 

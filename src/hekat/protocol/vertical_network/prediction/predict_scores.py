@@ -2,7 +2,8 @@
 
 The guest sends its addend of each host's weights encrypted, once; for each block of rows hosts answer with their
 features, and the outputs of all hosts together open to the guest, which runs its top. So each host's features show, but
-for a rotation, as in training: each host counts the rows against its limit.
+for a rotation, as in training: each host counts the rows against its limit. Of a sealed network scores alone open
+(`sealed.prediction`).
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from hekat.protocol.vertical_network.layer_exchange import LayerExchange
 from hekat.protocol.vertical_network.model_part import MEANS, SPREADS, TARGET_MEAN, TARGET_SPREAD, NetworkPart
 from hekat.protocol.vertical_network.own_features import standardised
 from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.prediction.call import call_hosts, hear_guest
 from hekat.protocol.vertical_network.prediction.kept_bottom import restore_bottom
-from hekat.protocol.vertical_network.prediction.messages import NetworkPredictionCallMessage, NetworkScoresMessage
+from hekat.protocol.vertical_network.prediction.messages import NetworkScoresMessage
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.row_plan import blocks_of
-from hekat.protocol.vertical_network.settings import check_receivers
+from hekat.protocol.vertical_network.settings import SEALED, check_receivers
 from hekat.protocol.vertical_network.shared_addend import SharedAddend
 from hekat.protocol.vertical_network.steps import PREDICT_STEP
 from hekat.protocol.vertical_network.timing_labels import NETWORK
 
-CALL_STEP = f"{PREDICT_STEP}/call"
 SCORES_STEP = f"{PREDICT_STEP}/scores"
 BLOCK_ROWS = 1024
 
@@ -54,7 +55,8 @@ def predict_scores(
 
     Returns:
         The outputs of the top, float64 (rows, K), at the receivers; None elsewhere. K is 1 for two classes (the logit
-        of the second) and for a regression (the number), else the number of classes (logits).
+        of the second) and for a regression (the number), else the number of classes (logits). A sealed network's
+        scores open to 2^-12, and logits follow from them (`sealed.prediction.log_odds`).
 
     Raises:
         JobError: A host would receive scores of labels as they are, and the part does not say that it may.
@@ -69,6 +71,11 @@ def predict_scores(
     check_finite(rows)
     columns = standardised(rows, part.arrays[MEANS], part.arrays[SPREADS], part.limit_spreads)
     run.count_predictions(len(rows))
+    if part.form == SEALED:
+        # Imported here: a prediction by another form, which is a process of its own, needs none of it.
+        from hekat.protocol.vertical_network.sealed.prediction.predict import predict_sealed
+
+        return predict_sealed(channel, part, columns, settings, run)
     arithmetic = make_arithmetic(part.protection, run.stopwatch)
     widths = {host: part.widths[host] for host in part.hosts}
     exchange = LayerExchange(channel, part.protection, arithmetic, part.network.units, widths, run.stopwatch)
@@ -99,11 +106,7 @@ def _predict_as_guest(
     run: NetworkRun,
 ) -> FloatArray:
     network = restore_network(part, run)
-    call = NetworkPredictionCallMessage(
-        part.model_id, len(columns), list(settings.receivers), exchange.arithmetic.public_key
-    )
-    for host in part.hosts:
-        exchange.channel.send(host, CALL_STEP, call)
+    call_hosts(exchange.channel, part, len(columns), settings, exchange.arithmetic.public_key)
     layer = GuestLayer(exchange, {host: _addend(part, host) for host in part.hosts}, kept_uses=0)
     blocks = blocks_of(len(columns), BLOCK_ROWS)
     found = []
@@ -140,20 +143,7 @@ def _predict_as_host(
     run: NetworkRun,
 ) -> None:
     channel = exchange.channel
-    call = channel.receive(part.guest, CALL_STEP, NetworkPredictionCallMessage)
-    for what, guests, own in (
-        ("another part of the model", call.model_id, part.model_id),
-        ("another number of rows", call.row_count, len(columns)),
-        ("other receivers", call.receivers, list(settings.receivers)),
-    ):
-        if guests != own:
-            raise ProtocolError(
-                f"{channel.party} and {part.guest} come to predict with {what}",
-                expected=f"as at {part.guest}: {guests}",
-                got=f"at {channel.party}: {own}",
-                cure="use the parts of one training, the same rows in the same order, and one job",
-            )
-    exchange.arithmetic.meet(part.guest, call.public_key)
+    exchange.arithmetic.meet(part.guest, hear_guest(channel, part, len(columns), settings))
     masks = agree_on_masks(channel, part.hosts)
     layer = HostLayer(exchange, part.guest, _addend(part, channel.party), masks, kept_uses=0)
     bottom = restore_bottom(part, run.make_bottom)

@@ -1,0 +1,1 @@
+"""Joint prediction by a sealed network: scores open to their receivers, and nothing else."""
