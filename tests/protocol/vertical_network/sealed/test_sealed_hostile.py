@@ -59,6 +59,9 @@ def test_what_cannot_be_is_refused_by_name(kind: type, change: Change, match: st
         tampered(kind, change).run()
 
 
+@pytest.mark.quick_cases(
+    "factors-units-lattice", "answer-squares-lattice", "factors-slopes-none", "answer-gradient-none"
+)
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("step", ["units", "squares", "slopes", "gradient"])
 @pytest.mark.parametrize("what", ["factors", "answer"])
