@@ -14,7 +14,7 @@ import numpy as np
 from hekat.channel import Channel, PartyKey
 from hekat.cost.calibrate import make_passing_key
 from hekat.cost.horizontal import RUN_ID
-from hekat.cost.rehearsed_labels import deal_labels
+from hekat.cost.rehearsed_rows import deal_labels, normal_rows
 from hekat.cost.rehearsed_steps import ColumnsCost, RoleEstimate, costs_of_two_steps
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
@@ -102,5 +102,5 @@ def _rehearsed_settings(settings: EncryptedModelSettings) -> EncryptedModelSetti
 def _random_table(like: Table, settings: EncryptedModelSettings, rng: np.random.Generator) -> Table:
     """Rows of as many columns as `like` has, as many as it has or the most, with labels of every class."""
     row_count = min(max(len(like), 2), MAX_REHEARSED_ROWS)
-    features = rng.normal(size=(row_count, len(like.feature_names)))
+    features = normal_rows(like, row_count, rng)
     return Table(features, deal_labels(settings.classes, row_count, rng), like.feature_names, like.name)

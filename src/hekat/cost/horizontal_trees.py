@@ -17,6 +17,7 @@ import numpy as np
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.horizontal import RUN_ID
+from hekat.cost.rehearsed_rows import deal_cells
 from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps, leaf_of_fewer_rows
 from hekat.data import Table
 from hekat.disk_errors import disk_errors_as_state_errors
@@ -136,10 +137,7 @@ def _passing_states(settings: HorizontalTreesSettings, stack: ExitStack) -> dict
 
 def _random_table(like: Table, row_count: int, settings: HorizontalTreesSettings, rng: np.random.Generator) -> Table:
     """Rows with the cells of `like`, each column dealt out anew, and labels of every class."""
-    source = np.asarray(like.features, np.float64)
-    features = np.column_stack(
-        [source[rng.integers(0, len(source), row_count), column] for column in range(source.shape[1])]
-    )
+    features = deal_cells(like, row_count, rng)
     numbers = rng.permutation(row_count)
     labels = numbers % settings.class_count if settings.class_count else numbers.astype(np.float64)
     return replace(like, features=features, labels=labels, ids=None, rows_digest=None)

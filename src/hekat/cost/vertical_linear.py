@@ -16,7 +16,7 @@ import numpy as np
 from hekat.channel import Channel, PartyKey
 from hekat.cost.calibrate import make_passing_key
 from hekat.cost.horizontal import RUN_ID
-from hekat.cost.rehearsed_labels import deal_labels
+from hekat.cost.rehearsed_rows import deal_labels, normal_rows
 from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
 from hekat.data import Table, is_dense
 from hekat.engine.tenancy import declare_tenancy
@@ -166,7 +166,7 @@ def _random_table(
 ) -> Table:
     """Rows of as many columns as `like` has, and as dense; with labels of every class where it is the guest's."""
     row_count = max(row_count, 2)
-    features = rng.normal(size=(row_count, len(like.feature_names)))
+    features = normal_rows(like, row_count, rng)
     if not is_dense(like.features):
         from scipy import sparse
 

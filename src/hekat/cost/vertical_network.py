@@ -14,7 +14,7 @@ import numpy as np
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.horizontal import RUN_ID
-from hekat.cost.rehearsed_labels import deal_labels
+from hekat.cost.rehearsed_rows import deal_labels, normal_rows
 from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
@@ -105,6 +105,6 @@ def _random_table(
     like: Table, row_count: int, labelled: VerticalNetworkSettings | None, rng: np.random.Generator
 ) -> Table:
     """Rows of as many columns as `like` has; with labels of every class where it is the guest's."""
-    features = rng.normal(size=(row_count, len(like.feature_names)))
+    features = normal_rows(like, row_count, rng)
     labels = None if labelled is None else deal_labels(labelled.classes, row_count, rng)
     return Table(features, labels, like.feature_names, like.name)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hekat.channel import Channel, PartyKey
 from hekat.cost.horizontal import RUN_ID
+from hekat.cost.rehearsed_rows import deal_cells
 from hekat.cost.rehearsed_steps import ColumnsCost, Cost, RoleEstimate, costs_of_two_steps, leaf_of_fewer_rows
 from hekat.data import Table
 from hekat.engine.tenancy import declare_tenancy
@@ -95,9 +96,7 @@ def _rehearsed_settings(settings: VerticalTreesSettings, row_count: int, total: 
 
 def _random_table(like: Table, row_count: int, rng: np.random.Generator) -> Table:
     """Rows with the cells of `like`, each column dealt out anew, without labels."""
-    source = np.asarray(like.features, np.float64)
-    taken = [source[rng.integers(0, len(source), row_count), column] for column in range(source.shape[1])]
-    features = np.column_stack(taken) if taken else np.zeros((row_count, 0))
+    features = deal_cells(like, row_count, rng)
     return Table(features, None, like.feature_names, like.name, categories=like.categories, keeps_gaps=like.keeps_gaps)
 
 
