@@ -15,7 +15,7 @@ from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.run_odds import check_odds
-from hekat.protocol.vertical_network.settings import GUEST_LAYER, VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import GUEST_LAYER, SEALED, VerticalNetworkSettings
 from hekat.protocol.vertical_network.steps import FIRST_STEP, READY_STEP, START_STEP, model_id_of
 
 _SAME_JOB = "all parties must run the same job, on the same rows in the same order, and resume from the same epoch"
@@ -100,7 +100,8 @@ def answer_guest(
     _check(guest, channel.party, ("width of this host", str(width), str(start.widths[own])))
     for host, other in zip(settings.hosts, start.widths[1:], strict=True):
         _check_width(host, other)
-    if not 0 <= start.widths[0] <= MOST_WIDTH:
+    # A sealed network has a column of ones at the guest.
+    if not (settings.form == SEALED) <= start.widths[0] <= MOST_WIDTH:
         _check_width(guest, start.widths[0])
     arithmetic.meet(guest, start.public_key)
     return start

@@ -69,7 +69,8 @@ def _on_sealed(job: NetworkJob) -> Iterator[str]:
     )
     yield (
         f"{guest} and {host} are trusted with their own shares: one that lies spoils the model, or makes a loss "
-        "another number, which tells it no more bits than a loss has"
+        f"another number of rows that it picks; {guest} then learns as many bits as leave, which the ledger names, and "
+        f"{host} a bit an epoch, by whether {guest} goes on"
     )
     told = [name for name in settings.hosts if name in job.prediction.receivers]
     if told:

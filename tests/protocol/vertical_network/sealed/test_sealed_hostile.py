@@ -47,10 +47,11 @@ def tampered(kind: type, change: Change, at: str = "", **changes: Any) -> Rehear
         (HostReadyMessage, lambda one: replace(one, width=0), "features that the interactive layer cannot take"),
         (StartMessage, lambda one: replace(one, widths=[3, 4]), "begins with other width of this host"),
         (StartMessage, lambda one: replace(one, widths=[257, 3]), "features that the interactive layer cannot take"),
+        (StartMessage, lambda one: replace(one, widths=[0, 3]), "features that the interactive layer cannot take"),
         (StartMessage, lambda one: replace(one, widths=[3]), "begins with other parties"),
         (StartMessage, lambda one: replace(one, model_id="another"), "begins with other model"),
         (FirstAddendMessage, lambda one: FirstAddendMessage(one.addend[:-1]), "sent another addend of weights"),
-        (SealedLossMessage, lambda one: SealedLossMessage(one.share[:1]), "sent no share of the loss"),
+        (SealedLossMessage, lambda one: SealedLossMessage(one.share[:0]), "sent no share of the loss"),
         (SealedLossMessage, lambda one: SealedLossMessage(one.share + np.uint64(1 << 50)), "sent no share of the loss"),
     ],
 )

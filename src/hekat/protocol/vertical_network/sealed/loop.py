@@ -54,11 +54,6 @@ class SealedLoop:
     def is_guest(self) -> bool:
         return self._labels is not None
 
-    @property
-    def row_count(self) -> int:
-        """All common rows."""
-        return len(self._columns)
-
     def shape_of(self, row_count: int) -> SealedShape:
         """The sizes of a batch of so many rows."""
         guest_width, host_width = self.start.widths
@@ -110,7 +105,7 @@ class SealedLoop:
 
     def _open(self, step: str, share: ModularShares, row_count: int) -> float | None:
         """Open a mean loss, at the guest."""
-        told = told_loss(row_count, self.row_count, losses_of(self._settings))
+        told = told_loss(row_count, self._settings.training.epochs)
         self._weights.begin_step(step)
         with self._watch.pause():
             if self.is_guest:
@@ -121,11 +116,6 @@ class SealedLoop:
     @property
     def _other(self) -> str:
         return self._settings.hosts[0] if self.is_guest else self._settings.guest
-
-
-def losses_of(settings: VerticalNetworkSettings) -> int:
-    """How many losses a run opens: one an epoch, and one more where rows are held out."""
-    return settings.training.epochs * (2 if settings.training.validation_fraction else 1)
 
 
 def _nothing() -> ModularShares:

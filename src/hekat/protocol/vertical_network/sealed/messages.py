@@ -48,9 +48,11 @@ class PlainSealedAnswerMessage:
 @message("vertical-network/sealed-loss", version=1)
 @dataclass(frozen=True)
 class SealedLossMessage:
-    """Host to guest: its share of the sum of squared residuals of an epoch, mod each plaintext prime."""
+    """Host to guest: its share of the cut sum of squared residuals of an epoch, one number."""
 
-    share: npt.NDArray[np.uint64] = disclosed("the mean loss of the epoch, cut to a bit for a row in the whole run")
+    share: npt.NDArray[np.uint64] = disclosed(
+        "the mean loss of the epoch, cut to a bit for a row in the whole run; to a guest that lies all bits that leave"
+    )
 
 
 Factors = type[SealedFactorsMessage] | type[PlainSealedFactorsMessage]

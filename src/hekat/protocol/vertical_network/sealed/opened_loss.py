@@ -1,25 +1,31 @@
 """The one number of an epoch that opens: the mean square of residuals, at the guest, cut to what a run may tell.
 
-All losses of a run together tell at most a bit for each row (`hekat.protocol.vertical_linear.loss_bits`). The shares
-of the sum are truncated before the host sends its own, so the guest gets no finer digits.
+All losses of the same rows together tell at most a bit for each of them (`hekat.protocol.vertical_linear.loss_bits`).
+The shares of the sum are truncated before the host sends its own, so the guest gets no finer digits; and the host
+sends it mod 2^opened_bits, so a guest that adds to its shares what makes the sum larger gets no more digits above.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from hekat.engine.limbs import ints_from_limbs
 from hekat.errors import DivergedError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.shares.modular_shares import ModularShares
 from hekat.protocol.shares.modular_truncation import ModularTruncation
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.protocol.vertical_network.sealed.messages import SealedLossMessage
-from hekat.protocol.vertical_network.sealed.run_odds import RESIDUAL_WHOLE_BITS
-from hekat.protocol.vertical_network.sealed.scales import RESIDUAL_BITS, SLOT_RING
+from hekat.protocol.vertical_network.sealed.scales import RESIDUAL_BITS
+
+MOST_SQUARE_BITS: Final = 8
+"""A mean square of residuals above two to the power of that is no loss: a residual of labels alone is 1/2."""
+_HEADROOM_BITS: Final = 7
+"""A diverged training gives any number mod 2^opened_bits: one of 2^7 passes for a loss, and the next epoch's hardly."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +46,27 @@ class ToldLoss:
         """One unit of the cut sum, of the mean."""
         return math.ldexp(1.0, self.cut_bits - 2 * RESIDUAL_BITS) / self.row_count
 
+    @property
+    def most(self) -> int:
+        """The largest cut sum that is a loss."""
+        return (self.row_count << (2 * RESIDUAL_BITS + MOST_SQUARE_BITS)) >> self.cut_bits
 
-def told_loss(row_count: int, of_rows: int, losses: int) -> ToldLoss:
-    """How a loss of `row_count` rows is told in a run of so many losses over `of_rows` rows."""
-    return ToldLoss(row_count, told_loss_bits(of_rows, losses))
+    @property
+    def opened_bits(self) -> int:
+        """How many bits of the cut sum leave: all that a guest learns which lies in its shares."""
+        return self.most.bit_length() + _HEADROOM_BITS
+
+
+def told_loss(row_count: int, epochs: int) -> ToldLoss:
+    """How each loss of the same `row_count` rows is told in a run of so many epochs."""
+    return ToldLoss(row_count, told_loss_bits(row_count, epochs))
 
 
 def send_loss(
     channel: RecordedChannel, guest: str, step: str, share: ModularShares, told: ToldLoss, cut: ModularTruncation
 ) -> None:
     """The host's half."""
-    channel.send(guest, step, SealedLossMessage(cut.truncate(share[:, np.newaxis], told.cut_bits)[:, 0]))
+    channel.send(guest, step, SealedLossMessage(_cut(share, told, cut)))
 
 
 def open_loss(
@@ -61,26 +77,32 @@ def open_loss(
     Raises ProtocolError for what is no share, DivergedError for a number that is no loss: nobody sees units, so a
     training whose numbers leave their range shows here alone.
     """
-    own = cut.truncate(share[:, np.newaxis], told.cut_bits)
+    own = _cut(share, told, cut)
     other = channel.receive(host, step, SealedLossMessage).share
-    primes = np.array(SLOT_RING.primes, np.uint64)
-    if other.shape != primes.shape or other.dtype != np.uint64 or (other >= primes).any():
+    if other.shape != own.shape or other.dtype != np.uint64 or int(other[0]) >> told.opened_bits:
         raise ProtocolError(
             f"{host} sent no share of the loss",
-            expected=f"{len(primes)} numbers below their primes",
-            got=f"shape {other.shape}, or larger numbers",
+            expected=f"one number below 2^{told.opened_bits}",
+            got=f"shape {other.shape}, or a larger number",
             cure="all parties must run the same job and release",
         )
-    (total,) = ints_from_limbs(SLOT_RING.to_limbs(SLOT_RING.add(own, other[:, np.newaxis])))
-    if total > SLOT_RING.modulus // 2:
-        total -= SLOT_RING.modulus
-    mean_square = total * told.unit
-    if not -told.unit <= mean_square <= 4.0**RESIDUAL_WHOLE_BITS:
+    modulus = 1 << told.opened_bits
+    total = (int(own[0]) + int(other[0])) % modulus
+    # The sum of both cut shares may be one unit below a sum of nothing.
+    if total == modulus - 1:
+        total = 0
+    if total > told.most:
         raise DivergedError(
-            "training diverges: the loss of an epoch is beyond what shares can hold",
-            expected=f"a mean square of residuals of at most {4**RESIDUAL_WHOLE_BITS:,}",
+            "training diverges: the loss of an epoch is no loss",
+            expected=f"a mean square of residuals of at most {1 << MOST_SQUARE_BITS:,}",
             got="another number",
             cure="lower training.shared_rate or training.limit_spreads, or standardise the columns; for a warm start "
             "give both parties parts of the same model",
         )
-    return 2 * max(0.0, mean_square) + math.log(2) - 0.5
+    return 2 * total * told.unit + math.log(2) - 0.5
+
+
+def _cut(share: ModularShares, told: ToldLoss, cut: ModularTruncation) -> npt.NDArray[np.uint64]:
+    """One party's share of the cut sum, mod 2^opened_bits, (1,)."""
+    floors = cut.into_limbs(share[:, np.newaxis], told.cut_bits)[..., 0]
+    return np.asarray(floors & np.uint64((1 << told.opened_bits) - 1))

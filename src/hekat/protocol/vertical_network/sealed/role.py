@@ -25,7 +25,7 @@ from hekat.protocol.vertical_network.own_features import OwnFeatures, prepare_ow
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun, NetworkState
 from hekat.protocol.vertical_network.row_plan import RowPlan, blocks_of
 from hekat.protocol.vertical_network.sealed.inner_watch import InnerWatch
-from hekat.protocol.vertical_network.sealed.loop import SealedLoop, losses_of
+from hekat.protocol.vertical_network.sealed.loop import SealedLoop
 from hekat.protocol.vertical_network.sealed.make_products import make_products
 from hekat.protocol.vertical_network.sealed.opened_loss import told_loss
 from hekat.protocol.vertical_network.sealed.own_columns import sealed_columns
@@ -64,7 +64,7 @@ def run_sealed(
     meet = call_hosts if is_guest else answer_guest
     start = meet(channel, settings, run, plan, len(table), columns.shape[1], products)
     loop = SealedLoop(channel, settings, run, start, columns, labels, products, watch)
-    _note_run(channel.ledger, settings, run, loop)
+    _note_run(channel.ledger, settings, loop)
     epochs = run.epochs_done
     if not start.finished:
         epochs = _train(channel, settings, run, loop, own, rounding.end_epoch())
@@ -108,20 +108,26 @@ def _end_epoch(channel: RecordedChannel, settings: VerticalNetworkSettings, epoc
     return finished
 
 
-def _note_run(ledger: Ledger, settings: VerticalNetworkSettings, run: NetworkRun, loop: SealedLoop) -> None:
+def _note_run(ledger: Ledger, settings: VerticalNetworkSettings, loop: SealedLoop) -> None:
     """Note what the run opens, its rate as units have it, and its odds. Raises BoundError as `check_sealed_odds`."""
     training, plan = settings.training, loop.plan
     if settings.protection == "none":
         ledger.note("setup", "protection is NONE: columns, labels and weights follow from what leaves", "disclosed")
-    told = told_loss(len(plan.trained), loop.row_count, losses_of(settings))
+    for rows, what in ((plan.trained, "each epoch"), (plan.held_out, "held-out rows after each epoch")):
+        if len(rows):
+            told = told_loss(len(rows), training.epochs)
+            ledger.note(
+                "setup",
+                f"form sealed: {settings.guest} learns the mean loss of {what}, in units of {2 * told.unit:.1e}; of "
+                f"one that it makes another number it learns {told.opened_bits} bits",
+                "disclosed",
+            )
     ledger.note(
         "setup",
-        f"form sealed: {settings.guest} learns the mean loss of each epoch, in units of {2 * told.unit:.1e}, and "
-        f"{settings.hosts[0]} when the training ends; all else stays in shares",
+        f"form sealed: {settings.hosts[0]} learns when the training ends; all else stays in shares",
         "disclosed",
     )
     rate = training.taken_rate(plan.most_rows, RATE_BITS)
     ledger.note("setup", f"weights move at a rate of {rate:.9g} in a batch of {plan.most_rows:,} rows", "public")
     blocks = len(plan.batches) + len(blocks_of(len(plan.held_out), training.batch_rows))
-    steps = max(1, (training.epochs - run.epochs_done) * blocks)
-    check_sealed_odds(ledger, loop.shape_of(plan.most_rows), steps, training.momentum_units)
+    check_sealed_odds(ledger, loop.shape_of(plan.most_rows), training.epochs * blocks, training.momentum_units)

@@ -1,9 +1,10 @@
 """At which scale scores of a sealed network open, and how each party cuts its share of them.
 
 A score s stands at 2^-26 mod t. A party that sends its share adds its noise of the row first (`score_noise`), so that
-asking again tells nothing finer; then both truncate to 2^-TOLD_BITS, which is off by less than one unit. What is left
-is told mod 2^OPENED_BITS, so a row tells that many bits and no more, also a receiver that lies. These are the bits of
-every score that units below 16 can give: a score out of its range shows, and does not wrap.
+the same question asked again tells nothing finer (with other columns of its own a receiver has the same noise); then
+both truncate to 2^-TOLD_BITS, which is off by less than one unit. What is left is told mod 2^OPENED_BITS, so a row
+tells that many bits and no more, also a receiver that lies. These are the bits of every score that units below 16 can
+give: a score out of its range shows, and does not wrap.
 """
 
 from __future__ import annotations
