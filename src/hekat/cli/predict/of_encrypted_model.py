@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from hekat.cli.new_file import check_is_free, write_new
+from hekat.cli.new_file import check_is_free
 from hekat.cli.option_clashes import refuse_options
-from hekat.cli.predict.with_parts import show_joint
+from hekat.cli.predict.with_parts import tell_joint
 from hekat.errors import InputError
 from hekat.job.encrypted_model.job_file import PROTOCOL
 from hekat.job.site_file import load_site
@@ -25,21 +25,21 @@ def asks_jointly(options: argparse.Namespace) -> bool:
 
 def predict_of_encrypted_model(options: argparse.Namespace) -> int:
     """Score the rows that the site file calls `--source` at `--party`; `--receivers`, or that host, learns scores."""
-    refuse_options(options, PROTOCOL, *_OF_A_FILE, "score_bits", "passphrase_file", command=_COMMAND)
+    refuse_unused(options, _COMMAND)
     asker, receiver = asker_and_receiver(options, _COMMAND)
     if options.site is None:
         _refuse("joint scores need the rows of a host", "--site FILE and --party HOST", "no --site", _COMMAND)
     if options.out is not None:
         check_is_free(options.out, force=options.force)
     predictions = score_jointly(options.model, load_site(options.site), options.source, asker, receiver)
-    written = {}
-    for party, found in predictions.by_receiver.items():
-        if options.out is not None:
-            write_new(options.out, found.to_csv(), force=options.force)
-            written[party] = options.out
     head = f"{predictions.common:,} rows of {asker} were scored by a model that no role read"
-    show_joint(options, PROTOCOL, predictions, written, head)
+    tell_joint(options, PROTOCOL, predictions, dict.fromkeys(predictions.by_receiver, options.out), head)
     return 0
+
+
+def refuse_unused(options: argparse.Namespace, command: str) -> None:
+    """Raise InputError for an option that joint scores have no use for."""
+    refuse_options(options, PROTOCOL, *_OF_A_FILE, "score_bits", "passphrase_file", command=command)
 
 
 def asker_and_receiver(options: argparse.Namespace, command: str) -> tuple[str, str | None]:

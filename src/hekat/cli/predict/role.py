@@ -6,11 +6,10 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from hekat.cli.new_file import check_is_free, write_new
-from hekat.cli.option_clashes import refuse_options
+from hekat.cli.new_file import check_is_free
 from hekat.cli.passphrase import read_passphrase
-from hekat.cli.predict.of_encrypted_model import asker_and_receiver
-from hekat.cli.predict.with_parts import UNUSED_WITH_PARTS, facts_of_network, score_bits_of, show_joint
+from hekat.cli.predict import of_encrypted_model, with_parts
+from hekat.cli.predict.with_parts import facts_of_network, score_bits_of, tell_joint
 from hekat.errors import InputError, JobError
 from hekat.job.site_file import load_site
 from hekat.launch.local import JoinRequest, join_relay
@@ -22,7 +21,6 @@ from hekat.run.progress import Silence
 from hekat.run.role_folder import Place
 
 _COMMAND = "hekat predict RUN --role NAME --job JOB --relay SOCKET --site FILE --source NAME"
-_OF_A_FILE = ("data", "id", "label", "ignore", "dates", "date_format", "separator", "decimal")
 
 
 def predict_as_role(options: argparse.Namespace) -> int:
@@ -42,21 +40,16 @@ def predict_as_role(options: argparse.Namespace) -> int:
     trained = TrainedRole.load(options.model, options.job, site, options.role, job_digest=summary["job_digest"])
     loaded = load(options, summary, trained)
     found = _play(options, loaded)
-    written = {}
-    for party, answers in found.by_receiver.items():
-        if options.out is not None:
-            write_new(options.out, answers.to_csv(), force=options.force)
-            written[party] = options.out
     head = f"{options.role} played its role to the end: {found.common:,} rows were predicted for"
-    show_joint(options, protocol, found, written, head)
+    tell_joint(options, protocol, found, dict.fromkeys(found.by_receiver, options.out), head)
     return 0
 
 
 def _load_scoring(options: argparse.Namespace, summary: Mapping[str, Any], trained: TrainedRole) -> LoadedPrediction:
     from hekat.launch.encrypted_model.predict_apart import load_scoring
 
-    refuse_options(options, protocol_of(summary), *_OF_A_FILE, "score_bits", "passphrase_file", command=_COMMAND)
-    asker, receiver = asker_and_receiver(options, _COMMAND)
+    of_encrypted_model.refuse_unused(options, _COMMAND)
+    asker, receiver = of_encrypted_model.asker_and_receiver(options, _COMMAND)
     _check_learns(options, (receiver or asker,))
     return load_scoring(trained, options.source, asker, receiver)
 
@@ -65,8 +58,7 @@ def _load_with_parts(options: argparse.Namespace, summary: Mapping[str, Any], tr
     from hekat.launch.vertical.predict_apart import load_prediction
 
     protocol = protocol_of(summary)
-    unused = () if protocol == "vertical_linear" else ("score_bits", "passphrase_file")
-    refuse_options(options, protocol, *UNUSED_WITH_PARTS, *unused, command=_COMMAND)
+    with_parts.refuse_unused(options, protocol, _COMMAND)
     receivers = options.receivers or tuple(summary["settings"]["receivers"])
     _check_learns(options, receivers)
     return load_prediction(_WAYS[protocol](options, summary, trained, receivers), trained, options.source)

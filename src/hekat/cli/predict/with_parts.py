@@ -20,7 +20,7 @@ from hekat.printable import printable
 from hekat.protocol.vertical_linear.prediction.settings import SCORE_BITS
 from hekat.report.summary import load_summary, protocol_of
 
-UNUSED_WITH_PARTS = ("data", "party", "id", "label", "ignore", "separator", "decimal")
+_UNUSED_WITH_PARTS = ("data", "party", "id", "label", "ignore", "separator", "decimal")
 """Options that no prediction with parts of a vertical model has a use for, as argparse stores them."""
 
 
@@ -29,12 +29,9 @@ def predict_with_parts(options: argparse.Namespace) -> int:
 
     Only receivers learn scores: those that the trained job named, unless `--receivers` names others.
     """
-    unused: tuple[str, ...] = UNUSED_WITH_PARTS
     summary = load_summary(options.model)
     protocol = protocol_of(summary)
-    if protocol != "vertical_linear":
-        unused = (*unused, "score_bits", "passphrase_file")
-    refuse_options(options, protocol, *unused, command="hekat predict RUN --site FILE --source NAME")
+    refuse_unused(options, protocol, "hekat predict RUN --site FILE --source NAME")
     if options.site is None:
         raise InputError(
             "a joint prediction needs every party's rows",
@@ -48,15 +45,10 @@ def predict_with_parts(options: argparse.Namespace) -> int:
     for path in out.values():
         check_is_free(path, force=options.force)
     predictions = _PREDICT[protocol](options, settings, receivers)
-    written = {}
-    for party, found in predictions.by_receiver.items():
-        place = out.get(party) or out.get("")
-        if place is not None:
-            write_new(place, found.to_csv(), force=options.force)
-            written[party] = place
+    places = {party: out.get(party) or out.get("") for party in predictions.by_receiver}
     sizes = ", ".join(f"{party} {count}" for party, count in predictions.sizes.items())
     head = f"{predictions.common:,} rows are common to all and were predicted for (rows: {sizes})"
-    show_joint(options, protocol, predictions, written, head)
+    tell_joint(options, protocol, predictions, places, head)
     return 0
 
 
@@ -130,10 +122,29 @@ def _files_of(out: Path | None, receivers: tuple[str, ...]) -> dict[str, Path]:
     return {party: out.with_name(f"{out.stem}-{party}{out.suffix}") for party in receivers}
 
 
-def show_joint(
-    options: argparse.Namespace, protocol: str, predictions: JointPredictions, written: dict[str, Path], head: str
+def refuse_unused(options: argparse.Namespace, protocol: str, command: str) -> None:
+    """Raise InputError for an option that joint predictions of a protocol have no use for."""
+    of_regressions = () if protocol == "vertical_linear" else ("score_bits", "passphrase_file")
+    refuse_options(options, protocol, *_UNUSED_WITH_PARTS, *of_regressions, command=command)
+
+
+def tell_joint(
+    options: argparse.Namespace,
+    protocol: str,
+    predictions: JointPredictions,
+    places: Mapping[str, Path | None],
+    head: str,
 ) -> None:
-    """Tell what each receiver learned, in JSON or after the line `head`."""
+    """Write each receiver's answers to its place, and tell what it learned, in JSON or after the line `head`.
+
+    Raises StateError where something lies at a place already, unless the options force.
+    """
+    written = {}
+    for party, found in predictions.by_receiver.items():
+        place = places.get(party)
+        if place is not None:
+            write_new(place, found.to_csv(), force=options.force)
+            written[party] = place
     told: dict[str, Any] = {
         "protocol": protocol,
         "rows": predictions.sizes,

@@ -40,11 +40,20 @@ def check_odds(
 ) -> None:
     """Note the odds of the run. Raises BoundError where they are above 2^-LEAST_RUN_BITS."""
     bits = run_bits(settings, widths, steps, batch_rows)
+    cure = "train fewer epochs, or in larger batches"
+    refuse_odds(bits, "a truncation of the shared weights", "run", f"in {steps:,} steps", cure)
+    ledger.note("setup", f"a truncated weight goes astray in the run with odds of at most 2^-{bits:.0f}", "public")
+
+
+def refuse_odds(bits: float, what: str, whole: str, counted: str, cure: str) -> None:
+    """Raise BoundError where the odds of 2^-bits that `what` goes astray in the whole run are above 2^-LEAST_RUN_BITS.
+
+    `whole` names what is counted as one run, and `counted` says how long it is.
+    """
     if bits < LEAST_RUN_BITS:
         raise BoundError(
-            "a truncation of the shared weights would go astray too often",
-            expected=f"odds of at most 2^-{LEAST_RUN_BITS} for the whole run",
-            got=f"2^-{bits:.1f} in {steps:,} steps",
-            cure="train fewer epochs, or in larger batches",
+            f"{what} would go astray too often",
+            expected=f"odds of at most 2^-{LEAST_RUN_BITS} for the whole {whole}",
+            got=f"2^-{bits:.1f} {counted}",
+            cure=cure,
         )
-    ledger.note("setup", f"a truncated weight goes astray in the run with odds of at most 2^-{bits:.0f}", "public")

@@ -106,11 +106,11 @@ class SealedLoop:
     def _open(self, step: str, share: ModularShares, row_count: int) -> float | None:
         """Open a mean loss, at the guest."""
         told = told_loss(row_count, self._settings.training.epochs)
-        self._weights.begin_step(step)
+        cut = self._weights.modular_of(step)
         with self._watch.pause():
             if self.is_guest:
-                return open_loss(self._channel, self._other, step, share, told, self._weights.modular)
-            send_loss(self._channel, self._other, step, share, told, self._weights.modular)
+                return open_loss(self._channel, self._other, step, share, told, cut)
+            send_loss(self._channel, self._other, step, share, told, cut)
             return None
 
     @property

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from hekat.errors import BoundError
 from hekat.ledger import Ledger
 from hekat.protocol.shares.modular_truncation import astray_odds
 from hekat.protocol.shares.share_array import RING_BITS
 from hekat.protocol.vertical_network.fixed_point import OUTPUT_BITS, SHARE_BITS, WHOLE_BITS
 from hekat.protocol.vertical_network.network_settings import MOMENTUM_BITS
-from hekat.protocol.vertical_network.run_odds import LEAST_RUN_BITS
+from hekat.protocol.vertical_network.run_odds import refuse_odds
 from hekat.protocol.vertical_network.sealed.scales import (
     GRADIENT_BITS,
     RESIDUAL_BITS,
@@ -58,13 +57,8 @@ def run_bits(shape: SealedShape, steps: int, momentum_units: int) -> float:
 def check_sealed_odds(ledger: Ledger, shape: SealedShape, steps: int, momentum_units: int) -> None:
     """Note the odds of the run. Raises BoundError where they are above 2^-LEAST_RUN_BITS."""
     bits = run_bits(shape, steps, momentum_units)
-    if bits < LEAST_RUN_BITS:
-        raise BoundError(
-            "a number in shares would go astray too often",
-            expected=f"odds of at most 2^-{LEAST_RUN_BITS} for the whole run",
-            got=f"2^-{bits:.1f} in {steps:,} batches",
-            cure="train fewer epochs, with fewer network.units, or with a smaller training.momentum",
-        )
+    cure = "train fewer epochs, with fewer network.units, or with a smaller training.momentum"
+    refuse_odds(bits, "a number in shares", "run", f"in {steps:,} batches", cure)
     ledger.note("setup", f"any number in shares goes astray in the run with odds of at most 2^-{bits:.0f}", "public")
 
 

@@ -46,11 +46,14 @@ class SharedWeights:
 
     def begin_step(self, step: str) -> ShareArray:
         """The share of the weights at 2^-20; both parties call it with one name, and no two steps have the same."""
-        seed = hashlib.sha256(self._name + step.encode()).digest()
-        self._truncation = Truncation(seed, is_guest=self.is_guest)
-        self.modular = ModularTruncation(seed, SLOT_RING, is_guest=self.is_guest)
+        self._truncation = Truncation(self._seed_of(step), is_guest=self.is_guest)
+        self.modular = self.modular_of(step)
         self._used = self._truncation.truncate(self.share, USED_SHIFT)
         return self._used
+
+    def modular_of(self, step: str) -> ModularTruncation:
+        """The truncation mod t of a step of this name; by itself for a step that uses no weights."""
+        return ModularTruncation(self._seed_of(step), SLOT_RING, is_guest=self.is_guest)
 
     def move(self, gradient: ShareArray, rate_units: int, penalty_units: int = 0) -> None:
         """Take a step against this party's share of the gradient, after `begin_step`."""
@@ -77,3 +80,6 @@ class SharedWeights:
         self.share = read_shares(arrays, SEALED_SHARE, self.share.shape)
         if SEALED_VELOCITY in arrays:
             self.velocity = read_shares(arrays, SEALED_VELOCITY, self.share.shape)
+
+    def _seed_of(self, step: str) -> bytes:
+        return hashlib.sha256(self._name + step.encode()).digest()

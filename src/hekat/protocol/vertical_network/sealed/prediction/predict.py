@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from hekat.errors import BoundError, ProtocolError
+from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.vertical_network.fixed_point import FEATURE_BITS, FloatArray, IntArray, Rounding
 from hekat.protocol.vertical_network.model_part import SEALED_SHARE, NetworkPart
@@ -25,7 +25,7 @@ from hekat.protocol.vertical_network.prediction.call import call_hosts, hear_gue
 from hekat.protocol.vertical_network.prediction.messages import SealedPredictionKeyMessage, SealedScoreShareMessage
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.row_plan import blocks_of
-from hekat.protocol.vertical_network.run_odds import LEAST_RUN_BITS
+from hekat.protocol.vertical_network.run_odds import refuse_odds
 from hekat.protocol.vertical_network.sealed.batch import SealedBatch
 from hekat.protocol.vertical_network.sealed.cross_products import CrossProducts
 from hekat.protocol.vertical_network.sealed.inner_watch import InnerWatch
@@ -152,13 +152,8 @@ def _check_odds(part: NetworkPart, row_count: int) -> None:
     """Raise BoundError where any number of the prediction goes astray with odds above 2^-LEAST_RUN_BITS."""
     blocks = len(blocks_of(row_count, BLOCK_ROWS))
     bits = run_bits(shape_of(part, BLOCK_ROWS), blocks, 0)
-    if bits < LEAST_RUN_BITS:
-        raise BoundError(
-            "a number in shares would go astray too often",
-            expected=f"odds of at most 2^-{LEAST_RUN_BITS} for the whole prediction",
-            got=f"2^-{bits:.1f} for {row_count:,} rows",
-            cure="predict them in several predictions",
-        )
+    cure = "predict them in several predictions"
+    refuse_odds(bits, "a number in shares", "prediction", f"for {row_count:,} rows", cure)
 
 
 def _note_what_opens(
