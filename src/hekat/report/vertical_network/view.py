@@ -22,6 +22,7 @@ from hekat.report.page.role_bars import draw_role_seconds
 from hekat.report.party_views import seen_lines, seen_table, seen_tables
 from hekat.report.table import Table
 from hekat.report.vertical.plots import PART_COLOURS, plot_bytes
+from hekat.report.vertical.results import results_html
 from hekat.report.vertical.sentences import time_sentences
 from hekat.report.vertical.tables import byte_table, party_table, result_table, step_table
 from hekat.report.vertical_network import findings
@@ -87,7 +88,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             cautions=findings.cautions(summary),
         ),
         section_html("Who took part", html_of_tables(party_table(summary))),
-        _results(summary),
+        results_html(summary, findings.compared_sentences(summary)),
         caveats_html(summary),
         section_html("Who learned what", html_of_tables(learned_table(summary))),
         section_html(
@@ -108,15 +109,6 @@ def render_page(summary: Mapping[str, Any]) -> str:
         checks_html(summary),
     ]
     return page_html(title, sections)
-
-
-def _results(summary: Mapping[str, Any]) -> str:
-    table, compared = result_table(summary), findings.compared_sentences(summary)
-    if table is None and not compared:
-        compared = ["No metric was measured: the job names no test data, and holds no rows out."]
-    receivers = summary["prediction_receivers"]
-    told = f"Scores of these rows went to {', '.join(receivers)} alone." if receivers and table else None
-    return section_html("Results", html_of_tables(table), paragraphs_html(*compared, told))
 
 
 def plot_loss(summary: Mapping[str, Any]) -> str | None:
