@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.shares.share_array import add_shares, to_floats
+from hekat.protocol.vertical_network.label_privacy import LabelFlips, label_flips
 from hekat.protocol.vertical_network.model_part import SHARE, NetworkPart
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun, NetworkState
@@ -60,6 +63,14 @@ def with_ids(tables: Mapping[str, Table]) -> dict[str, Table]:
     guest = tables[GUEST]
     ids = make_ids([f"customer {row}" for row in range(len(guest))], GUEST)
     return {**tables, GUEST: Table(guest.features, guest.labels, guest.feature_names, guest.name, ids=ids)}
+
+
+def flips_of(first: int, path: Path | None = None) -> LabelFlips:
+    """The guest's flips, in a file if it is told, from a key that begins with byte `first`: alike in every run."""
+    key = SimpleNamespace(token_bytes=lambda size: bytes((first + number) % 256 for number in range(size)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_flips, "secrets", key)
+        return LabelFlips.in_memory(GUEST) if path is None else LabelFlips.open_or_create(path, GUEST)
 
 
 def make_settings(hosts: int = 1, task: str = "binary", **changes: Any) -> VerticalNetworkSettings:

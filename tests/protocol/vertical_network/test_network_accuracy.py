@@ -11,6 +11,7 @@ from tests.protocol.vertical_network.rehearsal import (
     HOSTS,
     Rehearsal,
     ends,
+    flips_of,
     make_settings,
     make_tables,
     with_ids,
@@ -20,7 +21,6 @@ from hekat.errors import PolicyError, StateError
 from hekat.model.split import BottomTask, dense_bottom
 from hekat.protocol.shares.share_array import to_floats
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
-from hekat.protocol.vertical_network.label_privacy import LabelFlips
 from hekat.protocol.vertical_network.own_features import draw_seed, standardised
 from hekat.protocol.vertical_network.prediction.kept_bottom import restore_bottom
 from hekat.protocol.vertical_network.row_plan import RowPlan
@@ -104,7 +104,7 @@ def test_flips_answer_once_for_all_runs_and_nothing_else_sees_labels(task: str) 
         1, task, host_bottom="trained", label_privacy=1.0, labels_accepted=None, training={"validation_fraction": 0.2}
     )
     tables = with_ids(make_tables(1, 80, (2, 3), task=task))
-    flips = LabelFlips.in_memory(GUEST)
+    flips, other_flips = flips_of(1), flips_of(2)
     runs = [Rehearsal(settings, tables, runs={GUEST: {"label_flips": flips}}) for _ in range(2)]
     for run in runs:
         run.run()
@@ -112,11 +112,12 @@ def test_flips_answer_once_for_all_runs_and_nothing_else_sees_labels(task: str) 
         assert "label privacy bounds that" in "\n".join(run.notes[HOST])
     first, again = ([record.loss for record in run.records[GUEST]] for run in runs)
     assert again == pytest.approx(first, abs=1e-5)
-    others = Rehearsal(settings, tables, runs={GUEST: {"label_flips": LabelFlips.in_memory(GUEST)}})
+    others = Rehearsal(settings, tables, runs={GUEST: {"label_flips": other_flips}})
     others.run()
-    assert abs(others.records[GUEST][0].loss - first[0]) > 1e-3
+    # The keys of both are fixed: losses of two that are drawn come as near as one likes now and then.
+    assert abs(others.records[GUEST][0].loss - first[0]) > 1e-2
     resumed = {name: {"resume_from": states[0]} for name, states in runs[0].saved.items()}
-    resumed[GUEST]["label_flips"] = LabelFlips.in_memory(GUEST)
+    resumed[GUEST]["label_flips"] = other_flips
     with ends(StateError, "other flips of labels"):
         Rehearsal(settings, tables, runs=resumed).run()
     stricter = make_settings(1, task, host_bottom="trained", label_privacy=2.0, labels_accepted=None)

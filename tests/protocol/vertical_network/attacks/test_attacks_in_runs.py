@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, Rehearsal, make_settings, make_tables
+from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, Rehearsal, flips_of, make_settings, make_tables
 
 from hekat.data import make_ids
 from hekat.protocol.vertical_network.guest_side.layer import GuestLayer
 from hekat.protocol.vertical_network.host_side.layer import HostLayer
-from hekat.protocol.vertical_network.label_privacy import LabelFlips, RandomisedResponse, label_flips
+from hekat.protocol.vertical_network.label_privacy import LabelFlips, RandomisedResponse
 from hekat.protocol.vertical_network.messages import (
     AnswerMessage,
     EpochEndMessage,
@@ -61,13 +60,6 @@ def opened_slopes(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
     return opened
 
 
-def flips_of(monkeypatch: pytest.MonkeyPatch, path: Path, first: int) -> LabelFlips:
-    """Flips that follow from a key of this test, which begins with byte `first`."""
-    key = SimpleNamespace(token_bytes=lambda size: bytes((first + number) % 256 for number in range(size)))
-    monkeypatch.setattr(label_flips, "secrets", key)
-    return LabelFlips.open_or_create(path, GUEST)
-
-
 def play(epsilon: float | None, flips: LabelFlips | None) -> tuple[Any, list[np.ndarray]]:
     """Two epochs with a host that trains: labels, and the rows of each batch."""
     tables = make_tables(9, ROWS, (3, 4))
@@ -87,7 +79,7 @@ def play(epsilon: float | None, flips: LabelFlips | None) -> tuple[Any, list[np.
 
 @pytest.mark.long
 def test_what_a_host_opens_tells_labels_unless_they_answer_once(
-    attacks: Any, opened_slopes: list[np.ndarray], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    attacks: Any, opened_slopes: list[np.ndarray], tmp_path: Path
 ) -> None:
     def attack(*given: Any) -> tuple[float, list[np.ndarray]]:
         opened_slopes.clear()
@@ -99,11 +91,11 @@ def test_what_a_host_opens_tells_labels_unless_they_answer_once(
 
     assert attack(None, None)[0] > 0.98
     bound = RandomisedResponse(1.0, 2).auc_bound
-    found, first = attack(1.0, flips_of(monkeypatch, tmp_path / "flips", 1))
+    found, first = attack(1.0, flips_of(1, tmp_path / "flips"))
     assert found < bound + 0.04
     # Another run at the same site opens the same numbers, but for units of its shares: it adds nothing.
     _, again = attack(1.0, LabelFlips.open_or_create(tmp_path / "flips", GUEST))
-    _, other = attack(1.0, flips_of(monkeypatch, tmp_path / "others", 2))
+    _, other = attack(1.0, flips_of(2, tmp_path / "others"))
     assert np.abs(np.subtract(first, again)).max() < 1e-4
     assert np.abs(np.subtract(first, other)).max() > 0.1
 
