@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.data import Table
-from hekat.model.split import Bottom, BottomTask, dense_bottom, random_features, source_columns
+from hekat.model.split import Bottom, BottomTask, TopTask, dense_bottom, random_features, source_columns
 from hekat.protocol.shares.share_array import to_floats
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical.columns import Columns, prepare_columns
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
+from hekat.protocol.vertical_network.guest_side.top import dense_top
 from hekat.protocol.vertical_network.own_features import draw_seed, standardised
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.row_plan import RowPlan
@@ -64,14 +65,15 @@ def train_joined(
     columns = {name: np.asarray(one.features, np.float64) for name, one in prepared.items()}
     bottoms = {name: _make_bottom(name, columns[name][plan.trained], settings, runs[name]) for name in tables}
     bottom, count = bottoms[host], sum(one.width for one in bottoms.values())
+    top = TopTask(settings.network.units, 1, training.learning_rate, draw_seed(runs[guest], 2))
     network = OwnNetwork(
         bottoms[guest],
-        settings.network,
+        dense_top(settings.network, top),
         2,
-        output_count=1,
+        units=settings.network.units,
         learning_rate=training.learning_rate,
         l2=training.l2,
-        seeds=(draw_seed(runs[guest], 1), draw_seed(runs[guest], 2)),
+        seed=draw_seed(runs[guest], 1),
         input_count=count,
     )
     joined = JoinedNetwork(settings, prepared, network, bottom, _first_weights(settings, runs, bottom.width, count))

@@ -105,11 +105,15 @@ def test_a_module_of_the_guests_own_is_its_top() -> None:
     assert not any(name.startswith("top/") for name in model.parts_["laboratory"].arrays)
     with pytest.raises(InputError, match="another form"):
         clone(model).set_params(top=module_top(lambda: make(2))).fit(X, y)
+    with pytest.raises(InputError, match="a warm start from other top at clinic"):
+        model.set_params(warm_start=True, top=None).fit(X, y)
+    model.set_params(warm_start=False, top=module_top(make))
     for changed, what in (
         ({"top_hidden": [4]}, "top has no use"),
         ({"form": "sealed", "host_bottom": "source"}, "top has no use"),
         ({"top": make()}, "top cannot be made"),
         ({"top": 3}, "top cannot be made"),
+        ({"top": lambda task: make()}, "top of clinic cannot be made; .*module_top"),
     ):
         with pytest.raises(InputError, match=what):
             clone(model).set_params(**changed).fit(X, y)

@@ -306,6 +306,8 @@ def _of_network_job(job: NetworkJob) -> Iterator[Term]:
     )
     for party, name in job.bottoms.items():
         yield f"bottom of {party}", name if name in OWN_BOTTOMS else f"{name}, code of its site"
+    if job.top is not None:
+        yield f"top of {settings.guest}", f"{job.top}, code of its site"
     yield "form", _NETWORK_FORMS[settings.form]
     yield "bottoms of hosts", _BOTTOMS[settings.host_bottom]
     if settings.label_privacy is not None:

@@ -80,7 +80,7 @@ def find_model_source(
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     raise JobError(
         "there is no such model",
-        expected=f"one of {', '.join(names)}",
+        expected=f"one of {', '.join(names)}" if names else "a model of the site, which has none",
         got=repr(name),
         cure=(f"did you mean {close[0]!r}? Else " if close else "")
         + f"name its code in the site file: [common_models.{name}] with function = 'module:function'",

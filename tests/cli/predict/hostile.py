@@ -30,6 +30,16 @@ def drop(name: str) -> Change:
     return lambda metadata, arrays: arrays.pop(name)
 
 
+def every(*changes: Change) -> Change:
+    """All of them, in turn."""
+
+    def make(metadata: dict[str, Any], arrays: dict[str, Any]) -> None:
+        for one in changes:
+            one(metadata, arrays)
+
+    return make
+
+
 def at(place: Any, value: Any) -> Callable[[np.ndarray], np.ndarray]:
     """The array with `value` at `place`."""
 

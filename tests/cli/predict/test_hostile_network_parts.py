@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.predict.hostile import CUT_OR_CHANGED, RED, Change, at, change, cut_or_change, drop, put, say
+from tests.cli.predict.hostile import CUT_OR_CHANGED, RED, Change, at, change, cut_or_change, drop, every, put, say
 
 from hekat.cli.main import main
 from hekat.state.array_file import decode_arrays, encode_arrays
@@ -66,6 +66,8 @@ OF_BOTH: dict[str, tuple[Change, str]] = {
     "a protection of nobody": (say(protection="rot13"), "a part of no task, bottom or protection"),
     "a bottom that colours the terminal": (say(bottom_kind=RED), "control characters"),
     "a bottom of no kind": (say(bottom_kind="deep"), "a bottom of no kind"),
+    "a top that colours the terminal": (say(top_kind=RED), "control characters"),
+    "a top of no kind": (say(top_kind="deep"), "a top of no kind"),
     "epochs in words": (say(epochs="1"), "a number of epochs that is none"),
     "fewer epochs than none": (say(epochs=-1), "a number of epochs that is none"),
     "a limit in words": (say(limit_spreads="5"), "a limit that is none"),
@@ -106,6 +108,12 @@ OF_THE_GUEST: dict[str, tuple[Change, str]] = {
     "a vast top": (say(network={**_SHAPE, "top_hidden": [4096] * 1000}), "layers of another shape"),
     "a top of NaN": (change("part/top/layer_1.weight", at(0, np.nan)), "tensors beyond reason"),
     "a top beyond reason": (change("part/top/layer_1.bias", at(0, 1e300)), "tensors beyond reason"),
+    "a top of a host's": (say(top_kind="none"), "a top of no kind, or of a party that has none"),
+    "a top of nobody's code": (say(top_kind="module"), "needs its own top"),
+    "a module's top of NaN": (
+        every(change("part/top/layer_1.weight", at(0, np.nan)), say(top_kind="module")),
+        "tensors beyond reason",
+    ),
     "a layer more": (put("part/top/layer_2.weight", np.zeros((1, 1))), "layers of another shape"),
     "no interactive layer": (drop("part/interactive/weight"), "layers of another shape"),
     "a bottom of others": (change("part/bottom/layer_1.weight", lambda one: one[:1]), "a bottom of another shape"),
@@ -116,6 +124,8 @@ OF_A_HOST: dict[str, tuple[Change, str]] = {
     "a bottom of NaN": (change("part/bottom/weight", at(0, np.nan)), "tensors beyond reason"),
     "a narrow bottom": (change("part/bottom/weight", lambda one: one[:, :2]), "a bottom of another shape"),
     "a bottom of texts": (change("part/bottom/bias", lambda one: one.astype(np.int64)), "or no numbers"),
+    "a top at a host": (say(top_kind="dense"), "a top of no kind, or of a party that has none"),
+    "a bottom of nobody's code": (say(bottom_kind="module"), "needs its own bottom"),
     "a bottom that is none": (say(bottom_kind="source"), "a bottom of no kind, or of another width"),
 }
 HOSTILE = [

@@ -265,6 +265,11 @@ CASES: Mapping[str, Case] = {
         f'{OPEN}\nmodels = ["network", "their-net"]',
         party="east",
     ),
+    "models: a top of the guest's": Case(
+        network('[network]\ntop = "their-top"'),
+        f'{OPEN}\nmodels = ["network"]',
+        f'{OPEN}\nmodels = ["network", "their-top"]',
+    ),
     "max_rounds: epochs of a network": Case(network(), f"{OPEN}\nmax_rounds = 2", f"{OPEN}\nmax_rounds = 3"),
     "min_key_bits: of a network's intersection": Case(
         network(f"[intersection]\n{RSA}"), f"{OPEN}\nmin_key_bits = 3073", f"{OPEN}\nmin_key_bits = 3072"

@@ -7,6 +7,7 @@ from hekat.job.agreed_terms import terms_of
 from hekat.job.vertical_network.job_file import load_network_job
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, ROTATION_ACCEPTED, SLOPES_ACCEPTED
+from hekat.summary.vertical_network.described_settings import describe_network_settings
 
 HEAD = (
     'format = 2\nname = "credit"\nprotocol = "vertical_network"\nguest = "bank"\nhosts = ["insurer"]\ndata = "rows"\n'
@@ -34,7 +35,7 @@ def test_a_job_that_says_little_opens_nothing_to_a_host(load) -> None:
     assert (settings.network, settings.training) == (NetworkShape(), NetworkTraining(shared_rate=0.2))
     assert job.prediction.receivers == ("bank",)
     assert job.intersection_kind == "ecdh"
-    assert job.bottoms == {}
+    assert (job.bottoms, job.top) == ({}, None)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,9 @@ receivers = ["bank", "insurer"]
             '[protection]\nhost_bottom = "source"\n[network.bottoms]\ninsurer = "net"\n',
             "gives insurer a bottom that it has no use for",
         ),
+        ("[network]\ntop = 3\n", "network.top has the wrong type"),
+        ('[network]\ntop = "net"\ntop_hidden = [4]\n', "network.top_hidden has no use beside network.top"),
+        ('[protection]\nform = "sealed"\n[network]\ntop = "net"\n', "network.top has no use for a sealed network"),
         ('[model]\ntask = "ranking"\n', "model.task"),
         ('[model]\ntask = "regression"\n', "classes refused"),
         ('[protection]\nkind = "paillier"\n', "protection.kind cannot be used for a split network"),
@@ -147,7 +151,11 @@ receivers = ["bank", "insurer"]
         ("[compare]\ncentralised = true\n", "needs rows to compare scores on"),
         (
             '[compare]\ncentralised = true\n[validation]\nhold_out = 0.2\n[network.bottoms]\nbank = "net"\n',
-            "knows Hekat's own bottoms alone",
+            "knows Hekat's own bottoms and top alone",
+        ),
+        (
+            '[compare]\ncentralised = true\n[validation]\nhold_out = 0.2\n[network]\ntop = "net"\n',
+            "knows Hekat's own bottoms and top alone",
         ),
         ('[prediction]\nreceivers = ["insurer"]\n', "receivers of a prediction refused"),
         ("[prediction]\nreceivers = []\n", "receivers of a prediction refused"),
@@ -169,6 +177,16 @@ def test_no_split_network_without_the_hosts_words(load) -> None:
         load(CLASSES)
     with pytest.raises(JobError, match="other words"):
         load(f'{CLASSES}[column_leak]\naccepted = "the guest may learn columns of hosts"\n')
+
+
+def test_a_job_names_the_guests_top_for_all_to_see(load) -> None:
+    job = load(f'{CLASSES}{WAIVED}[network]\ntop = "their-top"\n')
+    assert job.top == "their-top"
+    assert dict(terms_of(job))["top of bank"] == "their-top, code of its site"
+    assert describe_network_settings(job)["top"] == "their-top"
+    plain = load(CLASSES + WAIVED)
+    assert "top of bank" not in dict(terms_of(plain))
+    assert "top" not in describe_network_settings(plain)
 
 
 def test_rows_are_not_held_sparse(load) -> None:

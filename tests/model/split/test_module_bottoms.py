@@ -84,6 +84,24 @@ class Unused(torch.nn.Module):  # type: ignore[misc, name-defined]
         return self.layer(x)
 
 
+class Logarithm(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A module of outputs that are no numbers for half of all rows."""
+
+    def forward(self, x: Any) -> Any:
+        return torch.log(x)
+
+
+class OddTop(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A top whose outputs differ from call to call, in eval() mode too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 2)
+
+    def forward(self, z: Any) -> Any:
+        return self.layer(z) + torch.rand(len(z), 2)
+
+
 def broken() -> Any:
     layer = torch.nn.Linear(3, 4)
     torch.nn.init.constant_(layer.bias[:1], torch.nan)
@@ -128,5 +146,85 @@ def test_a_module_is_a_top_as_the_dense_network_is() -> None:
         top.step(gradient)
         dense.step(other)
     np.testing.assert_allclose(top.evaluate(Z), dense.evaluate(Z), atol=1e-9)
-    with pytest.raises(InputError, match="features of another form"):
-        module_top(make)(TopTask(4, 3, 0.05, seed=3))
+
+
+class Ignoring(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A module whose outputs follow from its tensors alone, or from nothing."""
+
+    def __init__(self, *, detached: bool) -> None:
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(2))
+        self.detached = detached
+
+    def forward(self, z: Any) -> Any:
+        outputs = self.bias.repeat(len(z), 1)
+        return outputs.detach() if self.detached else outputs
+
+
+class Steep(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """A module of finite outputs, whose gradient at its first weights is infinite."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 2)
+        torch.nn.init.zeros_(self.layer.weight)
+        torch.nn.init.zeros_(self.layer.bias)
+
+    def forward(self, z: Any) -> Any:
+        return torch.sqrt(torch.abs(self.layer(z)))
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (
+            lambda: torch.nn.Linear(4, 3),
+            r"a top returns outputs of another form; .*\(rows, 2\).*last layer: one output",
+        ),
+        (lambda: torch.nn.Linear(5, 2), "the module of a top raised; expected a module that takes rows of 4 units"),
+        (lambda: torch.nn.Sequential(torch.nn.Linear(4, 2), Logarithm()), "outputs of a top hold NaN or infinity"),
+        (OddTop, "the module of a top changes from call to call; .*the same outputs"),
+        (lambda: torch.nn.Unflatten(1, (2, 2)), "outputs of another form"),
+        (lambda: torch.nn.AvgPool1d(2), "model top has nothing to train"),
+        (lambda: 3, "the function of a top returns no module"),
+    ],
+)
+def test_odd_tops_are_refused_by_their_own_name(make: Any, match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        module_top(make)(TopTask(4, 2, 0.05, seed=3))
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Ignoring(detached=True), "outputs of a top do not depend on its tensors"),
+        (lambda: Ignoring(detached=False), "outputs of a top do not depend on its units"),
+        (Steep, "gradients of a top hold NaN or infinity"),
+    ],
+)
+def test_a_top_that_no_gradient_goes_through_is_refused(make: Any, match: str) -> None:
+    top = module_top(make)(TopTask(4, 2, 0.05, seed=3))
+    top.forward(np.ones((3, 4)))
+    with pytest.raises(InputError, match=match):
+        top.backward(np.ones((3, 2)))
+
+
+def test_outputs_of_a_top_that_turn_to_nan_in_training_are_refused() -> None:
+    top = module_top(lambda: torch.nn.Linear(4, 2))(TopTask(4, 2, 0.05, seed=3))
+    top.begin_from({name: values * np.nan for name, values in top.arrays().items()})
+    for outputs in (top.forward, top.evaluate):
+        with pytest.raises(InputError, match=r"outputs of a top hold NaN or infinity; .*6 others of 6"):
+            outputs(np.ones((3, 4)))
+
+
+def test_a_top_may_begin_with_a_layer_that_works_in_place() -> None:
+    tops = [
+        module_top(lambda inplace=inplace: torch.nn.Sequential(torch.nn.ReLU(inplace), torch.nn.Linear(4, 2)))(
+            TopTask(4, 2, 0.05, seed=3)
+        )
+        for inplace in (False, True)
+    ]
+    Z, slopes = np.random.default_rng(5).normal(size=(20, 4)), np.ones((20, 2))
+    (outputs, to_inputs), (same, same_inputs) = ((top.forward(Z), top.backward(slopes)[1]) for top in tops)
+    np.testing.assert_array_equal(outputs, same)
+    np.testing.assert_array_equal(to_inputs, same_inputs)

@@ -18,9 +18,10 @@ from tests.protocol.vertical_network.rehearsal import (
 )
 
 from hekat.errors import PolicyError, StateError
-from hekat.model.split import BottomTask, dense_bottom
+from hekat.model.split import BottomTask, TopTask, dense_bottom
 from hekat.protocol.shares.share_array import to_floats
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
+from hekat.protocol.vertical_network.guest_side.top import dense_top
 from hekat.protocol.vertical_network.own_features import draw_seed, standardised
 from hekat.protocol.vertical_network.prediction.kept_bottom import restore_bottom
 from hekat.protocol.vertical_network.row_plan import RowPlan
@@ -44,12 +45,12 @@ def train_joined(run: Rehearsal, parts: Any) -> tuple[list[float], Any]:
     )
     network = OwnNetwork(
         bottom,
-        shape,
+        dense_top(shape, TopTask(shape.units, 1, training.learning_rate, draw_seed(runs[GUEST], 2))),
         2,
-        output_count=1,
+        units=shape.units,
         learning_rate=training.learning_rate,
         l2=training.l2,
-        seeds=(draw_seed(runs[GUEST], 1), draw_seed(runs[GUEST], 2)),
+        seed=draw_seed(runs[GUEST], 1),
         input_count=inputs,
     )
     fixed = restore_bottom(parts[HOST], None)

@@ -140,12 +140,16 @@ def test_modules_train_and_predict_where_their_functions_are_given_again() -> No
     run.runs = {GUEST: {"make_top": module_top(top)}, HOST: {"make_bottom": module_bottom(bottom)}}
     parts = run.run()
     assert run.records[GUEST][-1].loss < run.records[GUEST][0].loss
-    assert parts[HOST].bottom_kind == "module"
+    assert (parts[HOST].bottom_kind, parts[HOST].top_kind) == ("module", "none")
+    assert (parts[GUEST].bottom_kind, parts[GUEST].top_kind) == ("dense", "module")
     rows = make_tables(2, 7, (2, 3), labelled=False)
     assert np.isfinite(run.predict(parts, rows)[GUEST]).all()
     run.runs = {HOST: {"make_bottom": module_bottom(bottom)}}
-    with ends(InputError, "tensors: other names"):
+    with ends(InputError, "needs its own top; .*got none"):
         run.predict(parts, rows)
+    with ends(InputError, "needs its own top; .*kind 'dense'; got one of kind 'module'"):
+        run.runs[GUEST] = {"make_top": module_top(top)}
+        run.predict({**parts, GUEST: replace(parts[GUEST], top_kind="dense")}, rows)
     run.runs = {GUEST: {"make_top": module_top(top)}}
     with ends(InputError, "needs its own bottom"):
         run.predict(parts, rows)

@@ -103,6 +103,8 @@ def facts_of_network(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "bottoms": dict(line.split(": ", 1) for line in settings.get("bottoms", ()) if ": " in line),
         "bottom_code": summary["bottom_code"],
+        "top": settings.get("top"),
+        "top_code": summary.get("top_code", ""),
     }
 
 

@@ -124,6 +124,7 @@ def _network(job: NewGuestJob) -> list[str]:
         default("host_width", usual.host_width, 'the same at a host; with "source" its number of columns'),
         default("bottom_hidden", list(usual.bottom_hidden), "hidden layers of bottoms that train, such as [64]"),
         default("top_hidden", list(usual.top_hidden), "hidden layers after the interactive one"),
+        example("top", "my-top", "code of the guest's site in place of these"),
         default("activation", usual.activation, '"relu", "tanh"'),
         example("host_widths", {job.hosts[0]: usual.host_width}, "of single hosts"),
         example("bottoms", {job.guest: "my-net"}, "code of sites that maps a party's columns, by party"),

@@ -36,11 +36,13 @@ OWN_BOTTOMS: Final = ("random_features", "principal_components")
 @dataclass(frozen=True, kw_only=True)
 class NetworkJob(ColumnsJob):
     """A checked job of a split network. `bottoms` names by party the model of its site that maps its columns, or one of
-    OWN_BOTTOMS; parties that are not in it have Hekat's own."""
+    OWN_BOTTOMS; parties that are not in it have Hekat's own. `top` names the model of the guest's site behind the
+    interactive layer; without it Hekat's own is."""
 
     settings: VerticalNetworkSettings
     prediction: NetworkPredictionSettings
     bottoms: Mapping[str, str] = field(default_factory=dict)
+    top: str | None = None
 
 
 def load_network_job(path: Path) -> NetworkJob:
@@ -59,10 +61,13 @@ def load_network_job(path: Path) -> NetworkJob:
     network = top.take_section("network")
     own_bottoms = network.take_section("bottoms")
     settings = _read_settings(top, network)
+    own_top = network.take_optional("top", str)
+    network.finish()
     bottoms = _read_names(own_bottoms)
     for name in settings.everyone:
         check_role_name(name)
     _check_bottoms(bottoms, settings)
+    _check_top(own_top, settings)
     job = NetworkJob(
         name=head.name,
         digest=head.digest,
@@ -70,6 +75,7 @@ def load_network_job(path: Path) -> NetworkJob:
         intersection=read_intersection(top.take_section("intersection"), settings.guest, settings.hosts),
         prediction=_read_prediction(top.take_section("prediction"), settings),
         bottoms=bottoms,
+        top=own_top,
         data=data,
         test_data=test_data,
         timeout_s=read_timeout(top, len(settings.everyone)),
@@ -123,7 +129,7 @@ def _read_settings(top: Section, network: Section) -> VerticalNetworkSettings:
 def _read_shape(section: Section) -> NetworkShape:
     default = NetworkShape()
     widths = section.take_section("host_widths")
-    shape = NetworkShape(
+    return NetworkShape(
         units=section.take("units", int, default.units),
         guest_width=section.take("guest_width", int, default.guest_width),
         host_width=section.take("host_width", int, default.host_width),
@@ -132,8 +138,6 @@ def _read_shape(section: Section) -> NetworkShape:
         top_hidden=section.take_whole_numbers("top_hidden"),
         activation=section.take("activation", str, str(default.activation)),  # type: ignore[arg-type]  # checked there
     )
-    section.finish()
-    return shape
 
 
 def _read_names(section: Section) -> dict[str, str]:
@@ -175,8 +179,26 @@ def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings
         )
 
 
+def _check_top(top: str | None, settings: VerticalNetworkSettings) -> None:
+    """Raise JobError for a top of the guest's own that nothing would go through, or with layers of another."""
+    if top is not None and settings.form == SEALED:
+        raise JobError(
+            "network.top has no use for a sealed network",
+            expected="no such line with protection.form = 'sealed': all of such a network lies in shares",
+            got=repr(top),
+            cure="leave it out, or set protection.form = 'shared', which opens more",
+        )
+    if top is not None and settings.network.top_hidden:
+        raise JobError(
+            "network.top_hidden has no use beside network.top",
+            expected="one of them: the model of the guest's site has layers of its own",
+            got=f"both, network.top = {top!r}",
+            cure="leave out one of them",
+        )
+
+
 def _check_comparable(job: NetworkJob) -> None:
-    """Raise JobError where a comparison would need the bottoms of sites in one network, or another kind of network."""
+    """Raise JobError where a comparison would need the models of sites in one network, or another kind of network."""
     if job.settings.form == SEALED and job.compare_centralised:
         raise JobError(
             "a comparison with centralised training has no sealed networks",
@@ -184,11 +206,11 @@ def _check_comparable(job: NetworkJob) -> None:
             got="true",
             cure="leave the line out; a run with protection.kind = 'none' trains the same numbers in the clear",
         )
-    if job.compare_centralised and job.bottoms:
+    if job.compare_centralised and (job.bottoms or job.top is not None):
         raise JobError(
-            "a comparison with centralised training knows Hekat's own bottoms alone",
-            expected="compare.centralised = false, or no network.bottoms",
-            got=f"a bottom of {', '.join(job.bottoms)}",
+            "a comparison with centralised training knows Hekat's own bottoms and top alone",
+            expected="compare.centralised = false, or no network.bottoms and no network.top",
+            got=f"a bottom of {', '.join(job.bottoms)}" if job.bottoms else f"network.top = {job.top!r}",
             cure="leave out one of them",
         )
 

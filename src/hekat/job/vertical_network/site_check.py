@@ -33,6 +33,8 @@ def network_checks(site: Site, job: NetworkJob, here: Collection[str] | None = N
     settings, policy = job.settings, site.policy
     own = [name for name in settings.parties if here is None or name in here]
     named = {job.bottoms[name] for name in own if name in job.bottoms} - set(OWN_BOTTOMS)
+    if job.top is not None and settings.guest in own:
+        named.add(job.top)
     return [
         *on_job(site, PROTOCOL, job.digest),
         *(on_model(policy, model) for model in (MODEL, *sorted(named))),

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.job.vertical_network.job_file import NetworkJob
-from hekat.model.split import Bottom, BottomTask, source_columns
+from hekat.model.split import Bottom, BottomTask, TopTask, source_columns
 from hekat.protocol.vertical.columns import apply_standardiser, prepare_columns
 from hekat.protocol.vertical.guest_labels import read_labels
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
+from hekat.protocol.vertical_network.guest_side.top import dense_top
 from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.own_features import default_bottom
 from hekat.protocol.vertical_network.row_plan import RowPlan
@@ -105,14 +106,16 @@ class _Joined:
             for name in settings.parties
         }
         inputs = sum(side.width for side in self._sides.values())
+        training = settings.training
+        top = TopTask(settings.network.units, settings.output_count, training.learning_rate, int(rng.integers(2**62)))
         self._network = OwnNetwork(
             self._sides[settings.guest].bottom,
-            settings.network,
+            dense_top(settings.network, top),
             None if settings.classes is None else len(settings.classes),
-            output_count=settings.output_count,
-            learning_rate=settings.training.learning_rate,
-            l2=settings.training.l2,
-            seeds=(int(rng.integers(2**62)), int(rng.integers(2**62))),
+            units=settings.network.units,
+            learning_rate=training.learning_rate,
+            l2=training.l2,
+            seed=int(rng.integers(2**62)),
             input_count=inputs,
         )
         shape = settings.network.units

@@ -23,13 +23,18 @@ from hekat.job.vertical_network.site_check import (
 from hekat.launch.vertical.predict import JointPredictions, PredictionWay, predict_with
 from hekat.ledger import RecordedChannel
 from hekat.model.answers import answers_of
+from hekat.protocol.stopwatch import Stopwatch
 from hekat.protocol.vertical.matching import MatchedTable, Matching
 from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.party_roles import match_and_predict
 from hekat.protocol.vertical_network.party_run import NetworkRun
+from hekat.protocol.vertical_network.prediction.kept_bottom import restore_bottom
+from hekat.protocol.vertical_network.prediction.predict_scores import restore_network
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.settings import SEALED
-from hekat.run.vertical_network.own_bottom import OwnBottom, check_same_code, find_bottom
+from hekat.run.vertical_network.own_bottom import OwnBottom, find_bottom
+from hekat.run.vertical_network.own_module import check_same_code
+from hekat.run.vertical_network.own_top import OwnTop, find_top
 from hekat.run.vertical_network.part_file import NETWORK_PARTS, SavedNetwork
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
 
@@ -44,18 +49,20 @@ def predict_network_jointly(
     *,
     bottoms: Mapping[str, str] | None = None,
     bottom_code: Mapping[str, str] | None = None,
+    top: str | None = None,
+    top_code: str = "",
     timeout_s: float | None = None,
 ) -> JointPredictions:
     """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
 
     `receivers` learn the scores, the guest always: it alone where none is named. `bottoms` names by party the model
-    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training. Hosts among the
-    receivers need the parts' leave, and the guest's site's: for labels as they are, and above its largest epsilon of
-    label privacy. Raises StateError where parts are missing, JobError for receivers that they do not allow,
-    InputError for other code, and as `predict_with`.
+    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training; `top` and
+    `top_code` are the same of the guest's top. Hosts among the receivers need the parts' leave, and the guest's site's:
+    for labels as they are, and above its largest epsilon of label privacy. Raises StateError where parts are missing,
+    JobError for receivers that they do not allow, InputError for other code, and as `predict_with`.
     """
     saved = NETWORK_PARTS.load_all(run_folder)
-    way = network_way(saved, site, receivers, bottoms=bottoms, bottom_code=bottom_code)
+    way = network_way(saved, site, receivers, bottoms=bottoms, bottom_code=bottom_code, top=top, top_code=top_code)
     return predict_with(way, run_folder, site, data_name, timeout_s)
 
 
@@ -66,14 +73,19 @@ def network_way(
     *,
     bottoms: Mapping[str, str] | None = None,
     bottom_code: Mapping[str, str] | None = None,
+    top: str | None = None,
+    top_code: str = "",
 ) -> PredictionWay[NetworkPart]:
     """How the parts `saved`, of all parties or of the one that plays here, predict; otherwise as
     `predict_network_jointly`."""
     settings = NetworkPredictionSettings.of(next(iter(saved.values())).part, receivers)
     found = {party: find_bottom(site, bottoms or {}, party) for party in saved}
     for party, bottom in found.items():
-        check_same_code(party, bottom, (bottom_code or {}).get(party, ""))
-    return _NetworkWay(saved, settings, found)
+        check_same_code(f"the bottom of {party}", bottom.code, (bottom_code or {}).get(party, ""))
+    tops = {settings.guest: find_top(site, top, settings.guest)} if settings.guest in saved else {}
+    for party, made in tops.items():
+        check_same_code(f"the top of {party}", made.code, top_code)
+    return _NetworkWay(saved, settings, found, tops)
 
 
 class _NetworkWay(PredictionWay[NetworkPart]):
@@ -84,9 +96,10 @@ class _NetworkWay(PredictionWay[NetworkPart]):
         saved: Mapping[str, SavedNetwork],
         settings: NetworkPredictionSettings,
         bottoms: Mapping[str, OwnBottom],
+        tops: Mapping[str, OwnTop],
     ) -> None:
         super().__init__(saved)
-        self._settings, self._bottoms = settings, bottoms
+        self._settings, self._bottoms, self._tops = settings, bottoms, tops
 
     @property
     def settings(self) -> NetworkPredictionSettings:
@@ -104,13 +117,28 @@ class _NetworkWay(PredictionWay[NetworkPart]):
             on_form(policy, part.form),
         ]
 
+    def prepare(self) -> None:
+        """Make each party's networks once: what does not fit its part is refused before anything is written."""
+        for name, saved in self.saved.items():
+            run = self._run_of(name, Stopwatch(), lambda rows: None)
+            if saved.part.form == SEALED:
+                continue
+            if saved.part.is_guest:
+                restore_network(saved.part, run)
+            else:
+                restore_bottom(saved.part, run.make_bottom)
+
     def predict(
         self, channel: RecordedChannel, name: str, table: Table, matching: Matching, count: Callable[[int], None]
     ) -> tuple[FloatArray | None, MatchedTable]:
-        run = NetworkRun(matching.stopwatch, make_bottom=self._bottoms[name].make, count_predictions=count)
+        run = self._run_of(name, matching.stopwatch, count)
         part = self.saved[name].part
         predicted = match_and_predict(channel, part, table, self._settings, matching, lambda matched: run)
         return predicted.scores, predicted.matched
+
+    def _run_of(self, name: str, stopwatch: Stopwatch, count: Callable[[int], None]) -> NetworkRun:
+        bottom, top = self._bottoms[name].make, self._tops.get(name, OwnTop()).make
+        return NetworkRun(stopwatch, make_bottom=bottom, make_top=top, count_predictions=count)
 
     def answers_of(self, part: NetworkPart, scores: FloatArray) -> tuple[npt.NDArray[Any], FloatArray | None]:
         return answers_of(part.classes, scores)

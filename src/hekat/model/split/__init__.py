@@ -7,10 +7,12 @@ from hekat.model.split.fixed_maps import affine_map, principal_components, rando
 from hekat.model.split.losses import NumberLoss, TargetLoss, make_loss
 from hekat.model.split.module_bottom import module_bottom
 from hekat.model.split.module_top import module_top
-from hekat.model.split.top import Top, TopMaker, TopTask
+from hekat.model.split.top import DENSE, MODULE, Top, TopMaker, TopTask
 from hekat.model.split.trained_tensors import TrainedTensors
 
 __all__ = [
+    "DENSE",
+    "MODULE",
     "Bottom",
     "BottomMaker",
     "BottomTask",

@@ -8,11 +8,14 @@ import numpy as np
 
 from hekat.model.dense_layers import Activation, DenseLayers, activate, activation_slope, name_layers
 from hekat.model.parameters import Features, FloatArray, Parameters
+from hekat.model.split.top import DENSE
 from hekat.model.split.trained_tensors import TrainedTensors
 
 
 class DenseTop:
     """Z (rows, units) -> outputs (rows, K), in NumPy, moved by Adam."""
+
+    kind = DENSE
 
     def __init__(
         self,

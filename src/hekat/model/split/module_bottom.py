@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,26 +20,42 @@ EVALUATION_ROWS = 1024
 _PROBE_ROWS = 64
 
 
+@dataclass(frozen=True)
+class ModuleWords:
+    """What refusals call a module's place, what it takes and gives, and how another number of these is put right."""
+
+    place: str
+    takes: str
+    gives: str
+    cure: str
+
+
+_WORDS = ModuleWords(
+    "bottom", "columns", "features", "correct the module's last layer, or the job's network.host_width or guest_width"
+)
+
+
 class ModuleBottom:
     """Rows go through the module in its own precision; one that does not train stays in eval() mode throughout."""
 
     kind = "module"
 
-    def __init__(self, make_module: Callable[[], Any], task: BottomTask) -> None:
+    def __init__(self, make_module: Callable[[], Any], task: BottomTask, words: ModuleWords = _WORDS) -> None:
         torch = import_torch()
+        self._words = words
         self.width, self.trains = task.width, task.trains
         self._columns, self._draws = task.column_count, task.seed % 2**62
         with seeded(self._draws):
             self._module = make_module()
         if not isinstance(self._module, torch.nn.Module):
             raise InputError(
-                "the function of a bottom returns no module",
+                f"the function of a {words.place} returns no module",
                 expected="a torch.nn.Module",
                 got=type(self._module).__name__,
                 cure="return the module itself",
             )
         self._check_eval_is_steady(task.features[:_PROBE_ROWS])
-        self._tensors = ModuleTensors.of(self._module, "bottom") if self.trains else None
+        self._tensors = ModuleTensors.of(self._module, words.place) if self.trains else None
         self._moving = None if self._tensors is None else TrainedTensors(self._moved(), task.learning_rate)
         self._inputs: Any = None
         self._outputs: Any = None
@@ -54,23 +71,31 @@ class ModuleBottom:
         self._draws += 1
         with seeded(self._draws), torch.enable_grad():
             self._inputs = self._tensor_of(X).requires_grad_()
-            self._outputs = self._run(self._inputs)
+            # A copy: a first layer may work in place.
+            self._outputs = self._run(self._inputs.clone())
         return to_float64(self._outputs)
 
     def backward(self, slopes: FloatArray) -> Parameters:
         torch = import_torch()
         if self._tensors is None:
             raise refuse_training("a module that is frozen")
+        if not self._outputs.requires_grad:
+            raise self._refuse_constant("tensors")
         self._outputs.backward(torch.from_numpy(slopes.copy()).to(self._outputs.dtype))
         shared = self._tensors.shared
-        return {
+        gradient = {
             key: np.zeros(self._tensors.shapes[key]) if shared[key].grad is None else to_float64(shared[key].grad)
             for key in self._tensors.trained
         }
+        for values in gradient.values():
+            self._check_finite("gradients", values)
+        return gradient
 
     @property
     def input_slopes(self) -> FloatArray:
-        """The slopes by the last `forward`'s rows, (rows, columns), after `backward`."""
+        """The slopes by the last `forward`'s rows, (rows, columns), after `backward`. Raises InputError for none."""
+        if self._inputs.grad is None:
+            raise self._refuse_constant(self._words.takes)
         return to_float64(self._inputs.grad)
 
     def step(self, gradient: Parameters) -> None:
@@ -133,39 +158,51 @@ class ModuleBottom:
             outputs = self._module(X)
         except (Exception, SystemExit) as error:
             raise InputError(
-                "the module of a bottom raised",
-                expected=f"a module that takes rows of {self._columns} columns",
+                f"the module of a {self._words.place} raised",
+                expected=f"a module that takes rows of {self._columns} {self._words.takes}",
                 got=type(error).__name__,
                 cure="run the module by itself on such rows and correct it",
             ) from error
         is_tensor = isinstance(outputs, torch.Tensor) and outputs.is_floating_point()
         if not is_tensor or tuple(outputs.shape) != (len(X), self.width):
             raise InputError(
-                "a bottom returns features of another form",
+                f"a {self._words.place} returns {self._words.gives} of another form",
                 expected=f"real numbers of shape (rows, {self.width})",
                 got=f"shape {tuple(outputs.shape)}" if is_tensor else type(outputs).__name__,
-                cure="correct the module's last layer, or the job's network.host_width or guest_width",
+                cure=self._words.cure,
             )
+        self._check_finite(self._words.gives, to_float64(outputs))
         return outputs
 
+    def _refuse_constant(self, what: str) -> InputError:
+        return InputError(
+            f"{self._words.gives} of a {self._words.place} do not depend on its {what}",
+            expected="a module that gradients go through",
+            got="one whose results carry no gradient",
+            cure="let the module detach nothing, and work under no torch.no_grad()",
+        )
+
+    def _check_finite(self, what: str, values: FloatArray) -> None:
+        """Raise InputError for NaN or infinity."""
+        others = int(np.count_nonzero(~np.isfinite(values)))
+        if others:
+            raise InputError(
+                f"{what} of a {self._words.place} hold NaN or infinity",
+                expected="finite numbers",
+                got=f"{others:,} others of {values.size:,}",
+                cure="correct the module or its tensors, or lower training.learning_rate",
+            )
+
     def _check_eval_is_steady(self, rows: FloatArray) -> None:
-        """Raise InputError unless the module in eval() mode maps the same rows to the same features twice, and stays
+        """Raise InputError unless the module in eval() mode maps the same rows to the same numbers twice, and stays
         as it is."""
         before = {key: tensor.clone() for key, tensor in self._module.state_dict().items()}
         features = self.evaluate(rows)
-        others = int(np.count_nonzero(~np.isfinite(features)))
-        if others:
-            raise InputError(
-                "features of a bottom hold NaN or infinity",
-                expected="finite numbers for every row",
-                got=f"{others:,} others of {features.size:,}",
-                cure="correct the module or its tensors",
-            )
         after, again = self._module.state_dict(), self.evaluate(rows)
         if not np.array_equal(features, again) or any(_differ(after[key], tensor) for key, tensor in before.items()):
             raise InputError(
-                "the module of a bottom changes from call to call",
-                expected="in eval() mode, the same features and tensors whenever it is called",
+                f"the module of a {self._words.place} changes from call to call",
+                expected=f"in eval() mode, the same {self._words.gives} and tensors whenever it is called",
                 got="others",
                 cure="let eval() switch off what draws or counts, as torch.nn.Dropout and BatchNorm do",
             )

@@ -9,19 +9,24 @@ import numpy as np
 
 from hekat.model.parameters import FloatArray, Parameters
 from hekat.model.split.bottom import BottomTask
-from hekat.model.split.module_bottom import ModuleBottom
-from hekat.model.split.top import TopMaker, TopTask
+from hekat.model.split.module_bottom import ModuleBottom, ModuleWords
+from hekat.model.split.top import MODULE, TopMaker, TopTask
 
 _PROBE_ROWS = 64
+_WORDS = ModuleWords(
+    "top", "units", "outputs", "correct the module's last layer: one output, or one for each of three classes and more"
+)
 
 
 class ModuleTop:
     """The module takes Z itself: an activation of the interactive layer is its own first layer."""
 
+    kind = MODULE
+
     def __init__(self, make_module: Callable[[], Any], task: TopTask) -> None:
         probe = np.random.default_rng(0).normal(size=(_PROBE_ROWS, task.units))
         trained = BottomTask(probe, task.output_count, True, task.seed, task.learning_rate)
-        self._module = ModuleBottom(make_module, trained)
+        self._module = ModuleBottom(make_module, trained, _WORDS)
 
     def forward(self, Z: FloatArray) -> FloatArray:
         return self._module.forward(Z)

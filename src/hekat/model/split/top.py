@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from hekat.model.parameters import FloatArray, Parameters
+
+DENSE: Final = "dense"
+MODULE: Final = "module"
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,13 @@ class TopTask:
 
 
 class Top(Protocol):
-    """A network from Z, before any activation, to outputs; it keeps of its last `forward` what `backward` needs."""
+    """A network from Z, before any activation, to outputs; it keeps of its last `forward` what `backward` needs.
+
+    `kind` names it in a part of a model: DENSE, MODULE, or a name of its maker's own.
+    """
+
+    @property
+    def kind(self) -> str: ...
 
     def forward(self, Z: FloatArray) -> FloatArray:
         """The outputs of a batch in training."""

@@ -19,6 +19,8 @@ BOTTOM: Final = "bottom/"
 # At the guest: its half of the interactive layer and its top, and the mean and spread of a regression's numbers.
 INTERACTIVE: Final = "interactive/"
 TOP: Final = "top/"
+NO_TOP: Final = "none"
+"""The kind of top of a party that has none: a host, or either party under form "sealed"."""
 TARGET_MEAN, TARGET_SPREAD = "target_mean", "target_spread"
 SHARE: Final = "share/"
 """What the names of shares begin with; the host's name follows: uint64 limbs (m, k, 2) mod 2^128 at 2^-64. A host has
@@ -35,10 +37,11 @@ class NetworkPart:
     """One party's part of a model; all parts of one model have the same `model_id`.
 
     All but `arrays` is public among the parties. `bottom_kind` names the map of the party's own columns ("none" at a
-    guest without columns); for "module" its maker is needed again. `widths` are the inputs of the interactive layer by
-    party; under form "sealed" each party's columns, the guest's with the column of ones. `label_privacy` is the epsilon
-    by which labels were replaced, None where they were not, and `labels_accepted` whether the job let hosts learn
-    labels: a host receives scores by these alone.
+    guest without columns); for "module" its maker is needed again. `top_kind` is the same of the guest's top, "dense"
+    for Hekat's own and NO_TOP where the party has none. `widths` are the inputs of the interactive layer by party;
+    under form "sealed" each party's columns, the guest's with the column of ones. `label_privacy` is the epsilon by
+    which labels were replaced, None where they were not, and `labels_accepted` whether the job let hosts learn labels:
+    a host receives scores by these alone.
     """
 
     party: str
@@ -52,6 +55,7 @@ class NetworkPart:
     host_bottom: str
     protection: str
     bottom_kind: str
+    top_kind: str
     network: NetworkShape
     widths: Mapping[str, int]
     limit_spreads: float

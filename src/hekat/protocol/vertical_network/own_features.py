@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +17,15 @@ from hekat.ledger import RecordedChannel
 from hekat.model.split import Bottom, BottomMaker, BottomTask, dense_bottom, random_features, source_columns
 from hekat.protocol.vertical.columns import apply_standardiser, describe_limited, prepare_columns
 from hekat.protocol.vertical_network.fixed_point import FloatArray
-from hekat.protocol.vertical_network.model_part import BOTTOM, MEANS, SPREADS, NetworkPart, named, taken
+from hekat.protocol.vertical_network.model_part import BOTTOM, MEANS, NO_TOP, SPREADS, NetworkPart, named, taken
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings
 
 NO_BOTTOM: Final = "none"
 _SEED_BYTES = 16
-_MEMBERS: Final = tuple(name for name in vars(Bottom) if not name.startswith("_"))
+_T = TypeVar("_T")
+_M = TypeVar("_M")
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,10 @@ def draw_seed(run: NetworkRun, purpose: int) -> int:
 
 
 def prepare_own_features(
-    channel: RecordedChannel, table: Table, settings: VerticalNetworkSettings, run: NetworkRun
+    channel: RecordedChannel, table: Table, settings: VerticalNetworkSettings, run: NetworkRun, top_kind: str = NO_TOP
 ) -> OwnFeatures:
-    """Prepare the columns of `table` and make the party's bottom for them, or take over the one it goes on with.
+    """Prepare the columns of `table` and make the party's bottom for them, or take over the one it goes on with;
+    `top_kind` is of the party's top.
 
     Raises InputError for columns that cannot be trained on, for a bottom of another width than the job's, and for a
     warm start from another kind of model.
@@ -71,7 +73,7 @@ def prepare_own_features(
     columns, means, spreads = _prepare_columns(channel, table, settings, run)
     bottom = _make_bottom(channel.party, columns, settings, run) if columns.shape[1] else None
     if run.start_from is not None and run.resume_from is None:
-        check_goes_on(run.start_from, settings, table.feature_names, kind_of(bottom))
+        check_goes_on(run.start_from, settings, table.feature_names, top_kind, kind_of(bottom))
     if bottom is not None and run.begins_with is not None:
         bottom.begin_from(taken(BOTTOM, run.begins_with))
     return OwnFeatures(columns, means, spreads, bottom)
@@ -114,7 +116,7 @@ def _make_bottom(party: str, columns: FloatArray, settings: VerticalNetworkSetti
         shape.activation,
     )
     make = source_columns if has_no_map else run.make_bottom or default_bottom(trains)
-    bottom = _call_maker(party, make, task)
+    bottom = call_maker(f"the bottom of {party}", make, task, Bottom)
     for what, expected, got in (
         ("width", task.width, bottom.width),
         ("kind: whether it trains", task.trains, bottom.trains),
@@ -129,17 +131,19 @@ def _make_bottom(party: str, columns: FloatArray, settings: VerticalNetworkSetti
     return bottom
 
 
-def _call_maker(party: str, make: BottomMaker, task: BottomTask) -> Bottom:
-    """The bottom that `make` makes for `task`. Raises InputError for what is no maker, or makes something else."""
+def call_maker(what: str, make: Callable[[_T], _M], task: _T, form: type[Any]) -> _M:
+    """What `make` makes for `task`, of the interface `form`. Raises InputError, which calls it `what`, for what is no
+    maker, or makes something else."""
     made: object = make(task) if callable(make) and not hasattr(make, "state_dict") else make
-    if made is make or any(not hasattr(made, name) for name in _MEMBERS):
+    if made is make or any(not hasattr(made, name) for name in vars(form) if not name.startswith("_")):
+        kind = form.__name__.lower()
         raise InputError(
-            f"the bottom of {party} cannot be made",
-            expected="a function of a BottomTask that returns a bottom",
+            f"{what} cannot be made",
+            expected=f"a function of a {type(task).__name__} that returns a {kind}",
             got=type(made).__name__ if made is make else f"a function that returns {type(made).__name__}",
-            cure="give hekat.model.split.module_bottom(FUNCTION), where FUNCTION returns a torch.nn.Module",
+            cure=f"give hekat.model.split.module_{kind}(FUNCTION), where FUNCTION returns a torch.nn.Module",
         )
-    return cast(Bottom, made)
+    return cast(_M, made)
 
 
 def kind_of(bottom: Bottom | None) -> str:
@@ -165,12 +169,17 @@ def standardised(table: Table, means: FloatArray, spreads: FloatArray, limit_spr
 
 
 def check_goes_on(
-    part: NetworkPart, settings: VerticalNetworkSettings, columns: tuple[str, ...], bottom_kind: str | None = None
+    part: NetworkPart,
+    settings: VerticalNetworkSettings,
+    columns: tuple[str, ...],
+    top_kind: str,
+    bottom_kind: str | None = None,
 ) -> None:
     """Raise InputError unless training by `settings` on a party's `columns` may go on with its `part` (warm start).
 
-    `bottom_kind` None: its bottom is not made yet. Weights that labels have moved as they are tell of them whatever
-    replaces them afterwards, so a training with label privacy goes on with a model of the same alone.
+    `top_kind` is of the party's top, NO_TOP where it has none. `bottom_kind` None: its bottom is not made yet. Weights
+    that labels have moved as they are tell of them whatever replaces them afterwards, so a training with label privacy
+    goes on with a model of the same alone.
     """
     same = "the same, in their order"
     private = settings.label_privacy is not None
@@ -182,6 +191,7 @@ def check_goes_on(
         ("host_bottom", settings.host_bottom, part.host_bottom),
         ("sizes of layers", str(settings.network), str(part.network)),
         ("bottom", part.bottom_kind if bottom_kind is None else bottom_kind, part.bottom_kind),
+        ("top", top_kind, part.top_kind),
         ("columns", same, describe_schema_difference(columns, part.columns) or same),
         ("label privacy", str(settings.label_privacy), str(part.label_privacy if private else None)),
     ):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.protocol.vertical_network.messages import StartMessage
-from hekat.protocol.vertical_network.model_part import NetworkPart
+from hekat.protocol.vertical_network.model_part import NO_TOP, NetworkPart
 from hekat.protocol.vertical_network.own_features import OwnFeatures, kind_of
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
@@ -22,6 +22,7 @@ def make_part(
     own: OwnFeatures,
     epochs: int,
     arrays: Mapping[str, npt.NDArray[Any]],
+    top_kind: str = NO_TOP,
 ) -> NetworkPart:
     """The part of `party` after so many epochs."""
     return NetworkPart(
@@ -36,6 +37,7 @@ def make_part(
         settings.host_bottom,
         settings.protection,
         kind_of(own.bottom),
+        top_kind,
         settings.network,
         dict(zip(settings.parties, start.widths, strict=True)),
         settings.training.limit,

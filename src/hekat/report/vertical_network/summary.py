@@ -27,6 +27,7 @@ _SETTINGS = shape.record(
         "labels_accepted": shape.text,
         "slopes_accepted": shape.text,
         "bottoms": shape.list_of(shape.text),
+        "top": shape.text,
     },
 )
 _RESULT = shape.record(
@@ -83,5 +84,5 @@ NETWORK_SUMMARY: Final = shape.record(
         "seen": shape.list_of(PARTY_VIEW),
         "notes": shape.list_of(shape.text),
     },
-    SUMMARY_HEAD_MORE,
+    {**SUMMARY_HEAD_MORE, "top": shape.nullable(shape.text), "top_code": shape.text},
 )

@@ -44,6 +44,7 @@ _SETTING_NAMES: Final = {
     "top_hidden": "hidden layers of the top",
     "activation": "activation",
     "bottoms": "bottoms that are code of sites",
+    "top": "the top, code of the guest's site",
     "epochs": "epochs, at most",
     "batch_rows": "rows per batch",
     "learning_rate": "learning rate of bottoms and top (Adam)",

@@ -23,6 +23,7 @@ from hekat.run.vertical.load_tables import (
 )
 from hekat.run.vertical_network.own_bottom import OwnBottom, find_bottom
 from hekat.run.vertical_network.own_labels import check_keeps_flips
+from hekat.run.vertical_network.own_top import OwnTop, find_top
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class NetworkInputs:
 
     `test_tables` is empty where the job has no test data. `party_keys` are the signing keys that the site keeps; others
     are made for the run. `columns` is by party the job's description of columns, with the fills and the categories that
-    the party's own rows give. `bottoms` make by party the map of its columns that the job names.
+    the party's own rows give. `bottoms` make by party the map of its columns that the job names, and `tops` the guest's
+    top; no other party has one.
     """
 
     job: NetworkJob
@@ -41,6 +43,11 @@ class NetworkInputs:
     party_keys: dict[str, PartyKey] = field(default_factory=dict, repr=False)
     columns: dict[str, ColumnSpecs] = field(default_factory=dict, repr=False)
     bottoms: dict[str, OwnBottom] = field(default_factory=dict)
+    tops: dict[str, OwnTop] = field(default_factory=dict)
+
+    def top_of(self, party: str) -> OwnTop:
+        """What makes the party's top, where the job names one and it is the guest."""
+        return self.tops.get(party, OwnTop())
 
 
 def load_network_inputs(
@@ -53,15 +60,17 @@ def load_network_inputs(
     protocol. Raises a HekatError that names the file, key, party or column, what was expected and the cure.
     """
     job, site, here = open_columns_job(load_network_job, job_path, site_path, role, is_rehearsal=is_rehearsal)
-    if job.settings.guest in here:
+    guest = job.settings.guest
+    if guest in here:
         check_keeps_flips(site, job)
     bottoms = {name: find_bottom(site, job.bottoms, name) for name in here}
+    tops = {guest: find_top(site, job.top, guest)} if guest in here else {}
     loaded = load_tables(site, job, here, lambda table: _check_table(table, job.settings))
     check_predictions_allowed(site, job, AskingJob(job.name, job.digest, here, is_rehearsal), loaded)
     if role is None:
         find_training_rows(job, loaded.tables, job.settings.training.seed)
     party_keys = load_party_keys(site, here, {name: key for name, key in job.party_keys.items() if name in here})
-    return NetworkInputs(job, site, loaded.tables, loaded.test_tables, party_keys, loaded.columns, bottoms)
+    return NetworkInputs(job, site, loaded.tables, loaded.test_tables, party_keys, loaded.columns, bottoms, tops)
 
 
 def _check_table(table: Table, settings: VerticalNetworkSettings) -> None:

@@ -8,11 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from hekat.model.split import DENSE, MODULE
 from hekat.protocol.vertical_network.label_privacy.randomised_response import MAX_EPSILON, MIN_EPSILON
 from hekat.protocol.vertical_network.model_part import (
     BOTTOM,
     INTERACTIVE,
     MEANS,
+    NO_TOP,
     SEALED_SHARE,
     SHARE,
     SPREADS,
@@ -27,7 +29,8 @@ from hekat.protocol.vertical_network.settings import FORMS, HOST_BOTTOMS, PROTEC
 from hekat.run.model_file_checks import MOST_PARAMETER, are_parameters
 from hekat.run.vertical.part_files import check_texts
 
-TEXTS: Final = ("form", "task", "host_bottom", "protection", "bottom_kind")
+TEXTS: Final = ("form", "task", "host_bottom", "protection", "bottom_kind", "top_kind")
+_TOPS: Final = (DENSE, MODULE)
 _LIMBS: Final = 2
 """Of a share mod 2^128."""
 
@@ -64,6 +67,9 @@ def check_network_part(part: NetworkPart) -> None:
         raise ValueError("a task of other classes")
     if part.label_privacy is not None and part.classes is None:
         raise ValueError("label privacy of numbers")
+    has_top = part.is_guest and part.form != SEALED
+    if part.top_kind not in (_TOPS if has_top else (NO_TOP,)):
+        raise ValueError("a top of no kind, or of a party that has none")
     for name, least in ((MEANS, -MOST_PARAMETER), (SPREADS, 1 / MOST_PARAMETER)):
         values = part.arrays.get(name)
         if values is None or values.shape != (len(part.columns),) or not are_parameters(values):
@@ -92,7 +98,9 @@ def _check_layers(part: NetworkPart) -> None:
     if any(part.arrays[name].shape != () for name in (TARGET_MEAN, TARGET_SPREAD)):
         raise ValueError("a mean or spread of numbers that is none")
     layers = {INTERACTIVE: {"weight": (width, shape.units), "bias": (shape.units,)}}
-    layers[TOP] = _dense_shapes((shape.units, *shape.top_hidden, part.output_count))
+    # The tensors of a site's own top are checked by its code.
+    if part.top_kind == DENSE:
+        layers[TOP] = _dense_shapes((shape.units, *shape.top_hidden, part.output_count))
     for prefix, shapes in layers.items():
         if {name: values.shape for name, values in taken(prefix, part.arrays).items()} != shapes:
             raise ValueError("layers of another shape")

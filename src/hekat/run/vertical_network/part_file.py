@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-from hekat.protocol.vertical_network.model_part import NetworkPart
+from hekat.model.split import DENSE
+from hekat.protocol.vertical_network.model_part import NO_TOP, NetworkPart
 from hekat.protocol.vertical_network.network_settings import NetworkShape
-from hekat.protocol.vertical_network.settings import SHARED
+from hekat.protocol.vertical_network.settings import SEALED, SHARED
 from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, shared_facts
 from hekat.run.vertical_network.part_checks import TEXTS, check_described, check_network_part
 from hekat.state.file_format import FileFormat
@@ -40,6 +41,7 @@ def _describe(part: NetworkPart) -> tuple[Facts, Arrays]:
 
 
 def _read(described: Facts, arrays: Arrays) -> NetworkPart:
+    described = {"top_kind": _usual_top(described), **described}
     check_described(described)
     part = NetworkPart(
         **shared_facts(described),
@@ -54,6 +56,11 @@ def _read(described: Facts, arrays: Arrays) -> NetworkPart:
     )
     check_network_part(part)
     return part
+
+
+def _usual_top(described: Facts) -> str:
+    """The kind of top that a file of an earlier release does not say."""
+    return DENSE if described["party"] == described["guest"] and described["form"] != SEALED else NO_TOP
 
 
 def _unlike(first: NetworkPart, other: NetworkPart) -> list[str]:

@@ -24,6 +24,7 @@ from hekat.run.vertical.role import ColumnsContext, ColumnsRole
 from hekat.run.vertical.saved_state import SavedState
 from hekat.run.vertical_network.epochs import NetworkCheckpoint
 from hekat.run.vertical_network.own_bottom import OwnBottom
+from hekat.run.vertical_network.own_top import OwnTop
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
 from hekat.summary.vertical.metrics import labels_of
 from hekat.summary.vertical_network.role_result import NetworkResult, TimedEpoch
@@ -44,7 +45,7 @@ class NetworkContext(ColumnsContext):
     """What a role of a training of a split network receives.
 
     `own_labels` is what a guest's site keeps of its labels for label privacy, as `NetworkRun` takes it; `bottom` makes
-    the party's map of its columns.
+    the party's map of its columns, `top` the guest's top.
     """
 
     job: NetworkJob
@@ -52,6 +53,7 @@ class NetworkContext(ColumnsContext):
     start: OwnNetwork | None = None
     own_labels: Mapping[str, Any] = field(default_factory=dict, repr=False)
     bottom: OwnBottom = field(default_factory=OwnBottom)
+    top: OwnTop = field(default_factory=OwnTop)
 
     @property
     def begins_from(self) -> str | None:
@@ -80,6 +82,8 @@ class NetworkRole(ColumnsRole[NetworkPart]):
             warnings=tuple(self._warnings),
             bottom_kind=None if part is None else part.bottom_kind,
             bottom_code=self._context.bottom.code,
+            top_kind=None if part is None else part.top_kind,
+            top_code=self._context.top.code,
             widths={} if part is None else dict(part.widths),
         )
 
@@ -110,7 +114,10 @@ class NetworkRole(ColumnsRole[NetworkPart]):
         return metrics_of_outputs(classes, scores, labels_of(test_rows, classes))
 
     def _base_run(self) -> NetworkRun:
-        return NetworkRun(self._stopwatch, make_bottom=self._context.bottom.make, warn=self._warnings.append)
+        context = self._context
+        return NetworkRun(
+            self._stopwatch, make_bottom=context.bottom.make, make_top=context.top.make, warn=self._warnings.append
+        )
 
     def _prediction_run(self, part: NetworkPart) -> NetworkRun:
         return replace(self._base_run(), count_predictions=partial(self._context.count_predictions, part))

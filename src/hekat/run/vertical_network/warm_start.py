@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hekat.job.vertical_network.job_file import PROTOCOL
-from hekat.protocol.vertical_network.model_part import NetworkPart
+from hekat.job.vertical_network.job_file import PROTOCOL, NetworkJob
+from hekat.model.split import DENSE, MODULE
+from hekat.protocol.vertical_network.model_part import NO_TOP, NetworkPart
 from hekat.protocol.vertical_network.own_features import check_goes_on
+from hekat.protocol.vertical_network.settings import SEALED
 from hekat.run.vertical.earlier_run import read_run_id
 from hekat.run.vertical_network.load_inputs import NetworkInputs
 from hekat.run.vertical_network.part_file import NETWORK_PARTS
@@ -26,12 +28,19 @@ def load_network_start(run_folder: Path, inputs: NetworkInputs) -> NetworkStart:
     """What the parties of a loaded job start from; nothing is written or sent.
 
     Raises StateError where `run_folder` is not of a finished run of a split network or its parts are not whole,
-    InputError where they are of another task, shape, classes, parties or columns than the job's.
+    InputError where they are of another task, shape, top, classes, parties or columns than the job's.
     """
     run_id = read_run_id(run_folder, PROTOCOL, "a split network")
     parts = {party: saved.part for party, saved in NETWORK_PARTS.load_all(run_folder).items()}
     for party, part in parts.items():
         # There is no table for a part of other parties; it is refused before its columns are checked.
         table = inputs.tables.get(party)
-        check_goes_on(part, inputs.job.settings, () if table is None else table.feature_names)
+        columns = () if table is None else table.feature_names
+        check_goes_on(part, inputs.job.settings, columns, _top_kind_of(party, inputs.job))
     return NetworkStart(run_id, parts)
+
+
+def _top_kind_of(party: str, job: NetworkJob) -> str:
+    if party != job.settings.guest or job.settings.form == SEALED:
+        return NO_TOP
+    return DENSE if job.top is None else MODULE

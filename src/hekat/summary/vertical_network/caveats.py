@@ -23,6 +23,7 @@ def list_network_caveats(run: FinishedNetworkRun, *, compares_centralised: bool 
     return [
         *caveats_on_trust(run.job),
         *who_learns_what(run.job),
+        *_on_code(run),
         *caveats_on_matching(run.job),
         *caveats_on_tables(run),
         *(f"{name}: {line}" for name, found in run.results.items() for line in found.warnings),
@@ -30,6 +31,14 @@ def list_network_caveats(run: FinishedNetworkRun, *, compares_centralised: bool 
         *caveats_on_resuming(run, "epoch"),
         *caveats_on_measuring(run),
     ]
+
+
+def _on_code(run: FinishedNetworkRun) -> Iterator[str]:
+    """Which parts of the network are code of sites, as far as it is known here."""
+    for name, found in run.results.items():
+        for what, code in (("bottom", found.bottom_code), ("top", found.top_code)):
+            if code:
+                yield f"the {what} of {name} is a module of its site's own code: SHA-256 {code}"
 
 
 def who_learns_what(job: NetworkJob) -> Iterator[str]:

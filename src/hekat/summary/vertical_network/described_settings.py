@@ -30,16 +30,17 @@ def describe_network_settings(job: NetworkJob) -> Described:
         "top_hidden": list(map(str, shape.top_hidden)),
         "activation": shape.activation,
         "bottoms": [f"{party}: {name}" for party, name in job.bottoms.items()],
+        "top": job.top,
         **asdict(settings.training),
         "intersection": job.intersection_kind,
         "receivers": list(job.prediction.receivers),
         "rotation_accepted": settings.rotation_accepted,
     }
     if settings.form == SEALED:
-        for name in (*(key.split(".")[1] for key in UNUSED), "bottoms", "rotation_accepted"):
+        for name in (*(key.split(".")[1] for key in UNUSED), "bottoms", "top", "rotation_accepted"):
             described.pop(name, None)
         return _with_matching(described, job)
-    for name in ("host_widths", "bottoms"):
+    for name in ("host_widths", "bottoms", "top"):
         if not described[name]:
             del described[name]
     if settings.host_bottom == "source":

@@ -23,11 +23,14 @@ class NetworkResult(ColumnsResult):
 
     `warnings` are lines of the training for its user. `bottom_kind` names the map of the party's own columns, `widths`
     are the inputs of the interactive layer by party; None and empty where the training did not end. `bottom_code` is
-    the SHA-256 (hex) of the file whose code made a bottom of the site's own.
+    the SHA-256 (hex) of the file whose code made a bottom of the site's own; `top_kind` and `top_code` are the same of
+    the party's top.
     """
 
     epochs: tuple[TimedEpoch, ...] = ()
     warnings: tuple[str, ...] = ()
     bottom_kind: str | None = None
     bottom_code: str = ""
+    top_kind: str | None = None
+    top_code: str = ""
     widths: Mapping[str, int] = field(default_factory=dict)

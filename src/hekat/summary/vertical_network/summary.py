@@ -65,6 +65,8 @@ def summarise_network(
         started_from=None if run.narrator is None else run.narrator.started_from,
         bottoms={name: found.bottom_kind for name, found in run.results.items() if found.bottom_kind is not None},
         bottom_code={name: found.bottom_code for name, found in run.results.items() if found.bottom_code},
+        top=None if run.guest is None else run.guest.top_kind,
+        top_code="" if run.guest is None else run.guest.top_code,
         shared_rate=run.shared_rate,
         epochs=epochs,
         stopped_early=stopped_early,

@@ -57,9 +57,10 @@ class LearnedFacts(TypedDict):
 class NetworkSummary(RunFacts):
     """All of summary.json. `seconds_by_role` by the finer steps of `timing_labels`, `seconds_by_part` by what these
     add up to and "idle". `bottoms` names each party's map of its columns, where it is known here,
-    `bottom_code` has the SHA-256 (hex) of the code that made one of a site's own. `started_from` is the
-    id of the run whose network training went on with. `seen` is what every role's signed ledger says that it
-    learned."""
+    `bottom_code` has the SHA-256 (hex) of the code that made one of a site's own. `top` and `top_code` are the same of
+    the guest's top, null and "" where not known here. `started_from` is the id of the run whose network training went
+    on with. `seen` is what every role's signed ledger says that it learned.
+    """
 
     protocol: Literal["vertical_network"]
     settings: dict[str, str | int | float | bool | list[str] | None]
@@ -75,6 +76,8 @@ class NetworkSummary(RunFacts):
     started_from: str | None
     bottoms: dict[str, str]
     bottom_code: dict[str, str]
+    top: str | None
+    top_code: str
     shared_rate: float | None
     epochs: list[EpochFacts]
     stopped_early: bool

@@ -11,7 +11,7 @@ from tests.cli.predict.kept_networks.write_kept import ENCRYPTED, HERE, NETWORK,
 from tests.cli.predict.kept_trees.test_kept_trees import numbers_in
 
 from hekat.run.encrypted_model.kept_part import KEPT_FORMAT
-from hekat.run.vertical_network.part_file import NETWORK_FORMAT
+from hekat.run.vertical_network.part_file import NETWORK_FORMAT, NETWORK_PARTS
 
 NETWORKS = sorted(path.name for path in HERE.glob("network.*"))
 MODELS = sorted(path.name for path in HERE.glob("encrypted.*"))
@@ -26,6 +26,12 @@ def test_the_newest_formats_have_stored_files() -> None:
 def test_a_split_network_predicts_as_it_did(tmp_path: Path) -> None:
     for name in NETWORKS:
         check_answers(Path(shutil.copytree(HERE / name, tmp_path / name)), ask_network, 2.0**-20)
+
+
+def test_a_part_without_a_kind_of_top_has_hekats_own_at_the_guest_alone() -> None:
+    for name in NETWORKS:
+        kinds = {party: saved.part.top_kind for party, saved in NETWORK_PARTS.load_all(HERE / name / "run").items()}
+        assert kinds == {"bank": "dense", "insurer": "none"}
 
 
 def test_an_encrypted_model_scores_as_it_did(tmp_path: Path) -> None:

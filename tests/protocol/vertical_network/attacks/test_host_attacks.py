@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from hekat.model.split import BottomTask, dense_bottom
+from hekat.model.split import BottomTask, TopTask, dense_bottom
 from hekat.protocol.vertical_network.arithmetic.lattice import LatticeArithmetic
 from hekat.protocol.vertical_network.arithmetic.make import feature_slopes
 from hekat.protocol.vertical_network.fixed_point import add, multiply, reduce, signed, subtract
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
+from hekat.protocol.vertical_network.guest_side.top import dense_top
 from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 
@@ -86,12 +87,12 @@ def test_two_scores_tell_a_host_labels_of_rows_that_it_marked(factor: float, rea
     features[marked, np.arange(31)] = 0.05
     network = OwnNetwork(
         dense_bottom(BottomTask(own, 32, True, 0, 0.005, (), "relu")),
-        NetworkShape(),
+        dense_top(NetworkShape(), TopTask(32, 1, training.learning_rate, 2)),
         2,
-        output_count=1,
+        units=32,
         learning_rate=training.learning_rate,
         l2=0.0,
-        seeds=(1, 2),
+        seed=1,
         input_count=64,
     )
     weights = rng.normal(scale=(2 / 64) ** 0.5, size=(32, 32))

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.model.small_products import multiply_columns, multiply_rows
-from hekat.model.split import Bottom, DenseTop, TargetLoss, Top, TopMaker, TopTask, TrainedTensors, make_loss
+from hekat.model.split import Bottom, TargetLoss, Top, TrainedTensors, make_loss
 from hekat.protocol.vertical_network.fixed_point import FloatArray, check_all_finite
 from hekat.protocol.vertical_network.model_part import INTERACTIVE, TOP, named, taken
-from hekat.protocol.vertical_network.network_settings import NetworkShape
 
 WEIGHT, BIAS = "weight", "bias"
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -27,26 +26,20 @@ class OwnNetwork:
     def __init__(
         self,
         bottom: Bottom | None,
-        shape: NetworkShape,
+        top: Top,
         class_count: int | None,
         *,
-        output_count: int,
+        units: int,
         learning_rate: float,
         l2: float,
-        seeds: tuple[int, int],
+        seed: int,
         input_count: int,
-        make_top: TopMaker | None = None,
     ) -> None:
-        """`seeds` are secret; `input_count` counts the inputs of the interactive layer at all parties.
-
-        Without `make_top` the top is a dense network as `shape` says. Raises InputError for a top of other outputs.
-        """
-        self._bottom, self._l2 = bottom, l2
+        """`seed` is secret; `input_count` counts the inputs of the interactive layer at all parties."""
+        self._bottom, self._top, self._l2 = bottom, top, l2
         width = 0 if bottom is None else bottom.width
-        drawn = np.random.default_rng(seeds[0]).normal(scale=(2.0 / input_count) ** 0.5, size=(width, shape.units))
-        self._interactive = TrainedTensors({WEIGHT: drawn, BIAS: np.zeros(shape.units)}, learning_rate)
-        task = TopTask(shape.units, output_count, learning_rate, seeds[1])
-        self._top: Top = make_top(task) if make_top else dense_top(shape, task)
+        drawn = np.random.default_rng(seed).normal(scale=(2.0 / input_count) ** 0.5, size=(width, units))
+        self._interactive = TrainedTensors({WEIGHT: drawn, BIAS: np.zeros(units)}, learning_rate)
         self.loss: TargetLoss = make_loss(class_count)
         self._features = self._slopes = np.zeros((0, 0))
 
@@ -94,15 +87,3 @@ class OwnNetwork:
         check_all_finite("features of the guest", features, "correct its bottom, or lower training.learning_rate")
         tensors = self._interactive.tensors
         return multiply_rows(features, tensors[WEIGHT]) + tensors[BIAS]
-
-
-def dense_top(shape: NetworkShape, task: TopTask) -> DenseTop:
-    """Hekat's own top."""
-    return DenseTop(
-        task.units,
-        shape.top_hidden,
-        task.output_count,
-        activation=shape.activation,
-        learning_rate=task.learning_rate,
-        seed=task.seed,
-    )

@@ -22,10 +22,12 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.errors import DivergedError
 from hekat.ledger import RecordedChannel
+from hekat.model.split import Top
 from hekat.protocol.stop_rules import should_stop
 from hekat.protocol.vertical_network.guest_side.loop import GuestLoop
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
 from hekat.protocol.vertical_network.guest_side.targets import FLIPS, Targets, make_targets
+from hekat.protocol.vertical_network.guest_side.top import make_top
 from hekat.protocol.vertical_network.model_part import TARGET_MEAN, TARGET_SPREAD, NetworkPart
 from hekat.protocol.vertical_network.own_features import OwnFeatures, draw_seed, prepare_own_features
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun, NetworkState
@@ -40,12 +42,14 @@ def run_guest(
     """Train with the others; returns the guest's part of the model."""
     with run.stopwatch.measure(PLAIN):
         targets = make_targets(table, settings, run, channel.ledger)
-        own = prepare_own_features(channel, table, settings, run)
+        top = make_top(settings, run)
+        own = prepare_own_features(channel, table, settings, run, top.kind)
     loop = GuestLoop(channel, settings, run, len(table), own.width)
-    guest = _Guest(channel, settings, run, targets, own, loop)
+    guest = _Guest(channel, settings, run, targets, own, top, loop)
     if not loop.start.finished:
         guest.train()
-    return make_part(channel.party, settings, loop.start, table, own, guest.epochs, guest.arrays(with_state=False))
+    arrays = guest.arrays(with_state=False)
+    return make_part(channel.party, settings, loop.start, table, own, guest.epochs, arrays, top.kind)
 
 
 class _Guest:
@@ -58,20 +62,20 @@ class _Guest:
         run: NetworkRun,
         targets: Targets,
         own: OwnFeatures,
+        top: Top,
         loop: GuestLoop,
     ) -> None:
         self._channel, self._settings, self._run = channel, settings, run
         self._targets, self._own, self._loop = targets, own, loop
         self._network = OwnNetwork(
             own.bottom,
-            settings.network,
+            top,
             None if settings.classes is None else len(settings.classes),
-            output_count=settings.output_count,
+            units=settings.network.units,
             learning_rate=settings.training.learning_rate,
             l2=settings.training.l2,
-            seeds=(draw_seed(run, 1), draw_seed(run, 2)),
+            seed=draw_seed(run, 1),
             input_count=sum(loop.start.widths),
-            make_top=run.make_top,
         )
         if run.begins_with is not None:
             self._network.begin_from(run.begins_with)

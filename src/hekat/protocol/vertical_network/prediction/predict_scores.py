@@ -29,6 +29,7 @@ from hekat.protocol.vertical_network.own_features import standardised
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.prediction.call import call_hosts, hear_guest
 from hekat.protocol.vertical_network.prediction.kept_bottom import restore_bottom
+from hekat.protocol.vertical_network.prediction.kept_top import restore_top
 from hekat.protocol.vertical_network.prediction.messages import NetworkScoresMessage
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.row_plan import blocks_of
@@ -122,14 +123,13 @@ def restore_network(part: NetworkPart, run: NetworkRun) -> OwnNetwork:
     """The guest's own network, from its part."""
     network = OwnNetwork(
         restore_bottom(part, run.make_bottom),
-        part.network,
+        restore_top(part, run.make_top),
         None if part.classes is None else len(part.classes),
-        output_count=part.output_count,
+        units=part.network.units,
         learning_rate=1.0,
         l2=0.0,
-        seeds=(0, 0),
+        seed=0,
         input_count=1,
-        make_top=run.make_top,
     )
     network.begin_from(part.arrays)
     return network
