@@ -111,8 +111,8 @@ def test_a_module_of_the_guests_own_is_its_top() -> None:
     for changed, what in (
         ({"top_hidden": [4]}, "top has no use"),
         ({"form": "sealed", "host_bottom": "source"}, "top has no use"),
-        ({"top": make()}, "top cannot be made"),
-        ({"top": 3}, "top cannot be made"),
+        ({"top": make()}, "top of clinic cannot be made; .*got Sequential"),
+        ({"top": 3}, "top of clinic cannot be made; .*got int"),
         ({"top": lambda task: make()}, "top of clinic cannot be made; .*module_top"),
     ):
         with pytest.raises(InputError, match=what):

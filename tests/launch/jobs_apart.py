@@ -118,10 +118,16 @@ def credit(place: Path, paillier_keys, form: str) -> RolesApart:
 
 
 def patients(
-    place: Path, protocol: str, *, protection: str = "none", form: str = "shared", limit: int | None = None
+    place: Path,
+    protocol: str,
+    *,
+    protection: str = "none",
+    form: str = "shared",
+    limit: int | None = None,
+    top: str | None = None,
 ) -> RolesApart:
     """A split network, or trees, of a clinic and a laboratory with 80 patients each, 70 of them common, and 12 new
-    ones; `limit` is how many rows the laboratory's site lets be predicted."""
+    ones; `limit` is how many rows the laboratory's site lets be predicted, `top` the code of the clinic's own top."""
     rng = np.random.default_rng(7)
     values = rng.normal(size=(112, 4))
     sick = values[:, 0] + values[:, 2] > 0
@@ -159,7 +165,13 @@ def patients(
     policy = (
         'protections = ["lattice", "none"]\ncolumn_leak_waiver = true\nlabel_leak_waiver = true\nbin_leak_waiver = true'
     )
+    if top is not None:
+        text = text.replace("[network]\n", "[network]\ntop = 'their-top'\n")
+        sites["clinic"] += "[party.clinic.model.their-top]\nfunction = 'net:build'\n"
     made = RolesApart(place, text, ("clinic", "laboratory"), sites, policy)
+    if top is not None:
+        for folder in (made.folder_of("clinic"), made.together):
+            (folder / "net.py").write_text(top)
     if limit is not None:
         path = made.folder_of("laboratory") / "site.toml"
         path.write_text(path.read_text().replace("[policy]\n", f"[policy]\nmax_predictions = {limit}\n"))

@@ -101,6 +101,25 @@ def test_parties_at_sites_of_their_own_give_the_scores_of_one_machine(fork, tmp_
 
 
 @pytest.mark.long
+def test_the_guests_site_alone_has_its_top(fork, tmp_path, capsys) -> None:
+    pytest.importorskip("torch", reason="needs hekat[torch]")
+    code = "import torch\ndef build(unit_count, output_count):\n    return torch.nn.Linear(unit_count, output_count)\n"
+    apart = trained(patients(tmp_path, "vertical_network", top=code), fork)
+    tops = {party: load_summary(apart.run_of(party)) for party in PARTIES}
+    assert {party: told["top"] for party, told in tops.items()} == {"clinic": "module", "laboratory": None}
+    assert not (apart.folder_of("laboratory") / "net.py").exists()
+    ended = apart.predict(fork, PARTIES, *NEW, by_role={"clinic": ["--out", str(tmp_path / "scores.csv")]})
+    assert codes(ended) == dict.fromkeys(PARTIES, 0), errors(ended)
+    assert scored(tmp_path / "scores.csv") == pytest.approx(on_one_machine(apart, tmp_path), abs=1e-4)
+    (apart.folder_of("clinic") / "net.py").write_text(code.replace("Linear(", "Linear( "))
+    words = ["predict", str(apart.run_of("clinic")), "--role", "clinic", "--job", str(apart.together / "job.toml")]
+    words += ["--site", str(apart.folder_of("clinic") / "site.toml"), *NEW, "--relay", str(tmp_path / "nobody")]
+    capsys.readouterr()
+    assert main(words) == 2
+    assert "the top of clinic is not the code it was trained with" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["arbiter", "shared_weights"])
 def test_parties_of_a_regression_score_without_the_arbiter(fork, tmp_path, paillier_keys, form) -> None:
     apart = trained(credit(tmp_path, paillier_keys, form), fork)

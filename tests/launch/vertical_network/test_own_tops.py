@@ -11,6 +11,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.vertical_network.predict import network_way
 from hekat.launch.vertical_network.run import run_network_job
 from hekat.report import load_summary
+from hekat.report.vertical_network.view import render_page
 from hekat.run.vertical_network.load_inputs import load_network_inputs
 from hekat.run.vertical_network.part_file import NETWORK_PARTS
 
@@ -60,6 +61,7 @@ def test_a_module_of_the_guests_site_is_its_top_and_predicts_by_the_same_code_al
         f"the top of clinic is a module of its site's own code: SHA-256 {summary['top_code']}" == note
         for note in summary["notes"]
     )
+    assert "the top, code of the guest&#x27;s site" in render_page(summary)
     parts = {name: saved.part for name, saved in NETWORK_PARTS.load_all(run.folder).items()}
     assert {name: part.top_kind for name, part in parts.items()} == {"clinic": "module", "laboratory": "none"}
     assert parts["clinic"].arrays["top/3.weight"].shape == (1, 5)

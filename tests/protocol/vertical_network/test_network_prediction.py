@@ -150,6 +150,9 @@ def test_modules_train_and_predict_where_their_functions_are_given_again() -> No
     with ends(InputError, "needs its own top; .*kind 'dense'; got one of kind 'module'"):
         run.runs[GUEST] = {"make_top": module_top(top)}
         run.predict({**parts, GUEST: replace(parts[GUEST], top_kind="dense")}, rows)
+    run.runs[GUEST] = {"make_top": top()}
+    with ends(InputError, "top of bank cannot be made"):
+        run.predict(parts, rows)
     run.runs = {GUEST: {"make_top": module_top(top)}}
     with ends(InputError, "needs its own bottom"):
         run.predict(parts, rows)

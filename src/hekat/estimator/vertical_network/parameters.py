@@ -237,21 +237,11 @@ class NetworkParameters(JointTraining):
             )
 
     def _check_top(self) -> None:
-        """Raise InputError for what makes no top, and for one that nobody has a use for."""
-        if self.top is None:
-            return
-        if self.form == SEALED or self.top_hidden:
+        """Raise InputError for a top that nobody has a use for."""
+        if self.top is not None and (self.form == SEALED or self.top_hidden):
             raise InputError(
                 "top has no use",
                 expected="top alone, without top_hidden, in form 'shared' or 'guest_layer'",
                 got="form 'sealed'" if self.form == SEALED else "top_hidden as well",
                 cure="leave top out, or top_hidden",
-            )
-        # A module can be called as well, and would be taken for its own maker.
-        if not callable(self.top) or hasattr(self.top, "state_dict"):
-            raise InputError(
-                "top cannot be made",
-                expected="a function of a TopTask that returns a top",
-                got=type(self.top).__name__,
-                cure="give hekat.model.split.module_top(FUNCTION), where FUNCTION returns a torch.nn.Module",
             )

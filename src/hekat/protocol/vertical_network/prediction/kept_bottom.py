@@ -7,7 +7,7 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.model.split import Bottom, BottomMaker, BottomTask, affine_map, dense_bottom, source_columns
 from hekat.protocol.vertical_network.model_part import BOTTOM, NetworkPart, taken
-from hekat.protocol.vertical_network.own_features import NO_BOTTOM
+from hekat.protocol.vertical_network.own_features import NO_BOTTOM, call_maker
 
 _FIXED = ("random_features", "principal_components")
 
@@ -42,7 +42,7 @@ def restore_bottom(part: NetworkPart, make_bottom: BottomMaker | None) -> Bottom
             got="none",
             cure="name the same function as in training",
         )
-    bottom = make(task)
+    bottom = call_maker(f"the bottom of {part.party}", make, task, Bottom)
     if bottom.kind != kind:
         raise InputError(
             f"the part of {part.party} has a bottom of another kind", expected=repr(kind), got=repr(bottom.kind)

@@ -6,6 +6,7 @@ from hekat.errors import InputError
 from hekat.model.split import DENSE, Top, TopMaker, TopTask
 from hekat.protocol.vertical_network.guest_side.top import dense_top
 from hekat.protocol.vertical_network.model_part import NetworkPart
+from hekat.protocol.vertical_network.own_features import call_maker
 
 
 def restore_top(part: NetworkPart, make_top: TopMaker | None) -> Top:
@@ -17,7 +18,7 @@ def restore_top(part: NetworkPart, make_top: TopMaker | None) -> Top:
     task, kind = TopTask(part.network.units, part.output_count, learning_rate=1.0, seed=0), part.top_kind
     if make_top is None and kind == DENSE:
         return dense_top(part.network, task)
-    top = None if make_top is None else make_top(task)
+    top = None if make_top is None else call_maker(f"the top of {part.party}", make_top, task, Top)
     if top is None or top.kind != kind:
         raise InputError(
             f"the part of {part.party} needs its own top",
