@@ -17,7 +17,7 @@ from tests.launch.roles_apart import Ended, RolesApart
 
 from hekat.channel import Channel, PartyKey
 from hekat.cli.main import main
-from hekat.errors import InputError, KeyRefusedError, PartyStoppedError, PolicyError, SealError
+from hekat.errors import InputError, JobError, KeyRefusedError, PartyStoppedError, PolicyError, SealError
 from hekat.job.site_file import load_site
 from hekat.launch.encrypted_model.predict_apart import load_scoring
 from hekat.launch.encrypted_model.run import run_encrypted_model_job
@@ -76,18 +76,27 @@ def on_one_machine(apart: RolesApart, place: Path, source: str = "new") -> dict[
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("protocol", "protection"),
-    [("vertical_network", "none"), ("vertical_network", "lattice"), ("vertical_trees", "none")],
+    ("protocol", "protection", "form"),
+    [
+        ("vertical_network", "none", "shared"),
+        ("vertical_network", "lattice", "shared"),
+        ("vertical_network", "none", "sealed"),
+        ("vertical_network", "lattice", "sealed"),
+        ("vertical_trees", "none", ""),
+    ],
 )
-def test_parties_at_sites_of_their_own_give_the_scores_of_one_machine(fork, tmp_path, protocol, protection) -> None:
-    apart = trained(patients(tmp_path, protocol, protection=protection), fork)
+def test_parties_at_sites_of_their_own_give_the_scores_of_one_machine(
+    fork, tmp_path, protocol, protection, form
+) -> None:
+    apart = trained(patients(tmp_path, protocol, protection=protection, form=form), fork)
     out = tmp_path / "scores.csv"
     ended = apart.predict(fork, PARTIES, *NEW, by_role={"clinic": ["--out", str(out)]})
     assert codes(ended) == dict.fromkeys(PARTIES, 0), errors(ended)
     assert out.stat().st_mode & 0o777 == 0o600
     found, whole = scored(out), on_one_machine(apart, tmp_path)
     assert set(found) == {f"p{number}" for number in range(100, 112)}
-    assert found == pytest.approx(whole, abs=1e-4)
+    # Pads of truncation are a session's own, so sealed scores differ by units of 2^-12, a quarter of it in probability.
+    assert found == pytest.approx(whole, abs=2.0**-12 if form == "sealed" else 1e-4)
     # Each has what it learned, and a ledger that the others' keys audit.
     assert [list(one.told["receivers"]) for one in ended.values()] == [["clinic"], []]
     assert [one.told["common"] for one in ended.values()] == [12, 12]
@@ -159,11 +168,21 @@ def meet(loaded: Sequence[LoadedPrediction]) -> dict[str, JointPredictions]:
     return play_in_process({one.trained.role: play(one) for one in loaded})
 
 
-@pytest.fixture(scope="module")
-def network(tmp_path_factory) -> RolesApart:
-    apart = patients(tmp_path_factory.mktemp("patients"), "vertical_network", limit=20)
+def network_of(form: str, place: Path) -> RolesApart:
+    """A split network that one machine trained, each party's part in the folder of its own."""
+    apart = patients(place, "vertical_network", form=form, limit=20)
     whole = run_network_job(load_network_inputs(apart.together / "job.toml"), apart.together / "runs")
     return placed(apart, whole.folder, PARTS_FOLDER)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory) -> RolesApart:
+    return network_of("shared", tmp_path_factory.mktemp("patients"))
+
+
+@pytest.fixture(scope="module")
+def sealed_network(tmp_path_factory) -> RolesApart:
+    return network_of("sealed", tmp_path_factory.mktemp("patients"))
 
 
 def new_rows(apart: RolesApart, role: str, receivers: tuple[str, ...] = (), source: str = "new") -> LoadedPrediction:
@@ -172,8 +191,10 @@ def new_rows(apart: RolesApart, role: str, receivers: tuple[str, ...] = (), sour
     return load_prediction(network_way(own, one.site, receivers), one, source)
 
 
-def test_the_party_that_is_asked_counts_rows_and_refuses_more(network) -> None:
+@pytest.mark.parametrize("made", ["network", "sealed_network"])
+def test_the_party_that_is_asked_counts_rows_and_refuses_more(made, request) -> None:
     """Whatever the guest's own site and command say: the laboratory's site holds its limit over all predictions."""
+    network = request.getfixturevalue(made)
     first = meet([new_rows(network, role) for role in PARTIES])
     assert {role: list(one.by_receiver) for role, one in first.items()} == {"clinic": ["clinic"], "laboratory": []}
     assert len(first["clinic"].by_receiver["clinic"]) == 12
@@ -202,6 +223,13 @@ def test_roles_that_say_other_things_of_a_prediction_open_no_session(network, mi
     assert isinstance(cause, SealError)
     assert "different jobs" in str(cause)
     assert any("the same --source, receivers" in note for note in cause.__notes__)
+
+
+def test_a_host_is_no_receiver_of_a_sealed_network_without_the_words(sealed_network) -> None:
+    """Each party refuses for itself, whichever asks."""
+    for role in PARTIES:
+        with pytest.raises(JobError, match="scores tell a host such as laboratory the labels"):
+            new_rows(sealed_network, role, PARTIES)
 
 
 def test_another_key_than_the_jobs_opens_no_session(network) -> None:

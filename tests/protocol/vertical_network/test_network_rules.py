@@ -165,8 +165,20 @@ def test_slopes_beyond_their_range_stop_the_run() -> None:
 
 def test_weights_that_leave_their_range_stop_the_run() -> None:
     settings = make_settings(1, training={"epochs": 9, "shared_rate": 8.0, "momentum": 0.99})
-    with pytest.raises(PartyStoppedError, match="outputs of the interactive layer lie beyond their range"):
+    words = "outputs of the interactive layer lie beyond their range; .*up to 320, as of 5 .*got 80 of 80 beyond; cure"
+    with pytest.raises(PartyStoppedError, match=words):
         drive(settings, 20, lambda host, number: np.full((20, 5), 7.0), lambda step, outputs: outputs * 0 + 7.0)
+
+
+@pytest.mark.parametrize("form", ["shared", "guest_layer"])
+def test_slopes_of_features_that_weights_in_their_range_do_not_give_stop_the_run(form: str) -> None:
+    """Features are so small that outputs stay small, while weights and slopes grow until they would wrap."""
+    training = {"epochs": 9, "shared_rate": 8.0, "momentum": 0.99}
+    settings = make_settings(1, form=form, host_bottom="trained", training=training)
+    words = "slopes of features lie beyond their range; .*up to 256, as of 4 .*got 100 of 100 beyond; cure"
+    with pytest.raises(PartyStoppedError, match=words) as stopped:
+        drive(settings, 20, lambda host, number: np.full((20, 5), 2.0**-6), lambda step, outputs: outputs * 0 + 7.0)
+    assert stopped.value.party == HOST
 
 
 def test_odds_of_a_run_follow_from_its_steps_and_are_refused_above_the_limit() -> None:

@@ -63,6 +63,7 @@ class SplitHost(SplitParty):
             `features.backward(da)`; None with `host_bottom="frozen"`, where no slope opens.
 
         Raises:
+            BoundError: the slopes are larger than weights below 8 give.
             ProtocolError: no `forward` waits for it.
         """
         with self._code.calling():

@@ -67,9 +67,23 @@ def signed(values: Residues) -> IntArray:
     return np.asarray((values << np.uint64(_UNUSED_BITS)).view(np.int64) >> np.int64(_UNUSED_BITS))
 
 
-def to_floats(values: Residues, fraction_bits: int) -> FloatArray:
-    """Numbers mod 2^PRODUCT_BITS at a scale of 2^-fraction_bits as float64."""
-    return np.ldexp(signed(values).astype(np.float64), -fraction_bits)
+def to_floats(what: str, values: Residues, fraction_bits: int, terms: int, cure: str) -> FloatArray:
+    """Numbers mod 2^PRODUCT_BITS at a scale of 2^-fraction_bits as float64: each a sum of `terms` products.
+
+    Raises BoundError, which calls them `what`, where one is larger than factors below 8 give. Nobody sees weights of
+    hosts leave their range, so sums that opened are where it shows before they wrap.
+    """
+    numbers = signed(values)
+    beyond = int(np.count_nonzero(np.abs(numbers) > terms << (fraction_bits + 2 * WHOLE_BITS)))
+    if beyond:
+        raise BoundError(
+            f"{what} lie beyond their range",
+            expected=f"magnitudes up to {terms << (2 * WHOLE_BITS):,}, as of {terms} products of numbers below "
+            f"{1 << WHOLE_BITS}",
+            got=f"{beyond:,} of {numbers.size:,} beyond",
+            cure=cure,
+        )
+    return np.ldexp(numbers.astype(np.float64), -fraction_bits)
 
 
 def check_all_finite(what: str, values: FloatArray, cure: str) -> None:

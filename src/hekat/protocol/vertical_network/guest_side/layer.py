@@ -11,21 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import BoundError, ProtocolError
+from hekat.errors import ProtocolError
 from hekat.protocol.vertical_network.arithmetic.interface import Numbers
 from hekat.protocol.vertical_network.arithmetic.make import feature_slopes, fresh_weights, gradient, kept_features
 from hekat.protocol.vertical_network.fixed_point import (
-    FEATURE_BITS,
     OUTPUT_BITS,
     PRODUCT_BITS,
-    WEIGHT_BITS,
-    WHOLE_BITS,
     FloatArray,
     IntArray,
     Residues,
     add,
     multiply,
-    signed,
+    to_floats,
 )
 from hekat.protocol.vertical_network.layer_exchange import LayerExchange
 from hekat.protocol.vertical_network.messages import FeatureSlopesMessage, OutputsMessage
@@ -138,16 +135,13 @@ class GuestLayer:
         """Outputs mod 2^60, summed over hosts, as floats. Raises BoundError where they are beyond their range."""
         exchange = self._exchange
         with exchange.measure(PLAIN):
-            total = signed(numbers)
-            bound = sum(exchange.widths.values()) << (FEATURE_BITS + WEIGHT_BITS + 2 * WHOLE_BITS)
-            if int(np.abs(total).max()) > bound:
-                raise BoundError(
-                    "outputs of the interactive layer lie beyond their range",
-                    expected="features and weights of hosts below 8 in magnitude",
-                    got="more",
-                    cure="lower training.shared_rate, or standardise the columns",
-                )
-            return np.ldexp(total.astype(np.float64), -OUTPUT_BITS)
+            return to_floats(
+                "outputs of the interactive layer",
+                numbers,
+                OUTPUT_BITS,
+                sum(exchange.widths.values()),
+                "lower training.shared_rate, or standardise the columns",
+            )
 
 
 def check_outputs(host: str, share: npt.NDArray[np.uint64], shape: tuple[int, int]) -> Residues:

@@ -104,7 +104,10 @@ class HostLayer:
         exchange.channel.send(self._guest, f"{step}/{OUTPUTS}", OutputsMessage(covered))
 
     def take_slopes(self, step: str, rows: int, width: int) -> FloatArray:
-        """Learn the slopes of the features of a batch, (rows, m), where the bottom trains. Raises ProtocolError."""
+        """Learn the slopes of the features of a batch, (rows, m), where the bottom trains.
+
+        Raises BoundError where weights in their range give none so large, ProtocolError for other shapes.
+        """
         exchange, guest = self._exchange, self._guest
         product = feature_slopes(rows, width, exchange.units)
         own = np.ascontiguousarray(self.addend.used.T)
@@ -118,4 +121,10 @@ class HostLayer:
                 got=f"shape {other.shape}, or larger numbers",
                 cure="all parties must run the same job and release",
             )
-        return to_floats(add(share, other), FEATURE_SLOPE_BITS)
+        return to_floats(
+            "slopes of features",
+            add(share, other),
+            FEATURE_SLOPE_BITS,
+            exchange.units,
+            "lower training.shared_rate, or let the bottom give larger numbers",
+        )
