@@ -140,7 +140,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(tmp_path_factory.mktemp("loans"))
 
 
-def train(folder: Path) -> Path:
+def train(folder: Path, job: str = JOB) -> Path:
     """Fill the folder."""
     values = np.random.default_rng(5).normal(size=(80, 4))
     rows = [[f"{value:.4f}" for value in row] for row in values]
@@ -148,7 +148,7 @@ def train(folder: Path) -> Path:
     bank = [",".join([*row[:2], told]) for row, told in zip(rows, outcome, strict=True)]
     (folder / "bank.csv").write_text("\n".join(["income,debt,outcome", *bank]) + "\n")
     (folder / "insurer.csv").write_text("\n".join(["claims,age", *(",".join(row[2:]) for row in rows)]) + "\n")
-    (folder / "job.toml").write_text(JOB)
+    (folder / "job.toml").write_text(job)
     (folder / "site.toml").write_text(SITE)
     assert main(["run", str(folder / "job.toml"), "--runs", str(folder / "runs")]) == 0
     (run,) = (folder / "runs").iterdir()

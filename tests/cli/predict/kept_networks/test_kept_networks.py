@@ -7,18 +7,28 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.cli.predict.kept_networks.write_kept import ENCRYPTED, HERE, NETWORK, ask_encrypted, ask_network
+from tests.cli.predict.kept_networks.write_kept import (
+    ENCRYPTED,
+    HERE,
+    NETWORK,
+    SEALED,
+    SEALED_ERROR,
+    ask_encrypted,
+    ask_network,
+)
 from tests.cli.predict.kept_trees.test_kept_trees import numbers_in
 
 from hekat.run.encrypted_model.kept_part import KEPT_FORMAT
 from hekat.run.vertical_network.part_file import NETWORK_FORMAT, NETWORK_PARTS
 
 NETWORKS = sorted(path.name for path in HERE.glob("network.*"))
+SEALED_NETWORKS = sorted(path.name for path in HERE.glob("sealed.*"))
 MODELS = sorted(path.name for path in HERE.glob("encrypted.*"))
 
 
 def test_the_newest_formats_have_stored_files() -> None:
     assert NETWORK.name in NETWORKS, "run write_kept.py"
+    assert SEALED.name in SEALED_NETWORKS, "run write_kept.py"
     assert ENCRYPTED.name in MODELS, "run write_kept.py"
     assert (NETWORK_FORMAT.oldest, KEPT_FORMAT.oldest) == (1, 1)
 
@@ -32,6 +42,11 @@ def test_a_part_without_a_kind_of_top_has_hekats_own_at_the_guest_alone() -> Non
     for name in NETWORKS:
         kinds = {party: saved.part.top_kind for party, saved in NETWORK_PARTS.load_all(HERE / name / "run").items()}
         assert kinds == {"bank": "dense", "insurer": "none"}
+
+
+def test_a_sealed_network_predicts_as_it_did(tmp_path: Path) -> None:
+    for name in SEALED_NETWORKS:
+        check_answers(Path(shutil.copytree(HERE / name, tmp_path / name)), ask_network, SEALED_ERROR)
 
 
 def test_an_encrypted_model_scores_as_it_did(tmp_path: Path) -> None:

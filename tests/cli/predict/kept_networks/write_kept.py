@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 
 from tests.cli.predict import test_hostile_network_parts
+from tests.cli.predict.kept_trees.test_kept_trees import numbers_in
+from tests.cli.predict.test_hostile_sealed_parts import SEALED_JOB
 from tests.launch.encrypted_model.conftest import clinics_in
 
 from hekat.cli.main import main
@@ -22,6 +24,9 @@ from hekat.run.vertical_network.part_file import NETWORK_FORMAT
 
 HERE = Path(__file__).resolve().parent
 NETWORK = HERE / f"network.part-{NETWORK_FORMAT.newest}"
+SEALED = HERE / f"sealed.part-{NETWORK_FORMAT.newest}"
+SEALED_ERROR = 2.0**-12
+"""Of a sealed network's probability: pads of a prediction's own move a score by up to two units of 2^-12."""
 ENCRYPTED = HERE / f"encrypted.part-{KEPT_FORMAT.newest}"
 _SITE = """format = 1
 [party.north.data.new]
@@ -43,14 +48,21 @@ def ask_encrypted(folder: Path, out: Path) -> int:
     return main([str(word) for word in (*words, "--out", out)])
 
 
-def write_network(place: Path) -> None:
+def write_network(place: Path, kept: Path = NETWORK, job: str = test_hostile_network_parts.JOB) -> None:
     """The parts that a training left, and what they predict together."""
-    trained = test_hostile_network_parts.train(place)
-    shutil.copytree(trained / "run" / "parts", NETWORK / "run" / "parts")
-    shutil.copy(trained / "run" / "summary.json", NETWORK / "run")
+    trained = test_hostile_network_parts.train(place, job)
+    shutil.copytree(trained / "run" / "parts", kept / "run" / "parts")
+    shutil.copy(trained / "run" / "summary.json", kept / "run")
     for name in ("site.toml", "bank.csv", "insurer.csv"):
-        shutil.copy(trained / name, NETWORK)
-    assert ask_network(trained, NETWORK / "answers.csv") == 0
+        shutil.copy(trained / name, kept)
+    assert ask_network(trained, kept / "answers.csv") == 0
+
+
+def write_sealed(place: Path) -> None:
+    """The same of a sealed network, with no answer near one half."""
+    write_network(place, SEALED, SEALED_JOB)
+    _, probabilities = numbers_in(SEALED / "answers.csv")
+    assert min(abs(one - 0.5) for one in probabilities) > 2 * SEALED_ERROR, "remove the folder, and write it again"
 
 
 def write_encrypted(place: Path) -> None:
@@ -67,7 +79,7 @@ def write_encrypted(place: Path) -> None:
 
 
 if __name__ == "__main__":
-    for folder, write in ((NETWORK, write_network), (ENCRYPTED, write_encrypted)):
+    for folder, write in ((NETWORK, write_network), (SEALED, write_sealed), (ENCRYPTED, write_encrypted)):
         if not folder.exists():
             with tempfile.TemporaryDirectory() as place:
                 write(Path(place))
