@@ -168,7 +168,7 @@ class VerticalNetworkClassifier(ClassifierMixin, JointClassification, VerticalNe
     Attributes:
         classes_: The classes, sorted.
         parts_: Each party's part of the model, by party.
-        losses_: The loss of each epoch, averaged over its batches.
+        losses_: The loss of each epoch, averaged over its batches; of form `"sealed"` the Taylor loss.
         validation_losses_: The same over rows held out for stopping; empty without `validation_fraction`.
         n_iter_: How many epochs were trained.
         n_features_in_: How many columns all parties have together.

@@ -198,14 +198,7 @@ def _check_top(top: str | None, settings: VerticalNetworkSettings) -> None:
 
 
 def _check_comparable(job: NetworkJob) -> None:
-    """Raise JobError where a comparison would need the models of sites in one network, or another kind of network."""
-    if job.settings.form == SEALED and job.compare_centralised:
-        raise JobError(
-            "a comparison with centralised training has no sealed networks",
-            expected="compare.centralised = false with protection.form = 'sealed'",
-            got="true",
-            cure="leave the line out; a run with protection.kind = 'none' trains the same numbers in the clear",
-        )
+    """Raise JobError where a comparison would need the models of sites in one network."""
     if job.compare_centralised and (job.bottoms or job.top is not None):
         raise JobError(
             "a comparison with centralised training knows Hekat's own bottoms and top alone",

@@ -1,8 +1,8 @@
 """Compares the run with the same network on the joined rows, only on one machine and with its site's permission.
 
-The same layers, batches, optimisers and rates in floats: bottoms of all parties, the interactive layer and the top. Its
-weights begin elsewhere, since the run's are secrets of its parties; its labels are as they are, also where the
-run's were replaced.
+The same layers, batches, optimisers and rates in floats: bottoms of all parties, the interactive layer and the top, or
+the squares of a sealed network. Its weights begin elsewhere, since the run's are secrets of its parties; its labels are
+as they are, also where the run's were replaced.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import numpy.typing as npt
 
 from hekat.data import Table
 from hekat.job.vertical_network.job_file import NetworkJob
+from hekat.launch.vertical_network.joined_columns import joined_columns
+from hekat.launch.vertical_network.joined_sealed import JoinedSealed
 from hekat.model.split import Bottom, BottomTask, TopTask, source_columns
-from hekat.protocol.vertical.columns import apply_standardiser, prepare_columns
 from hekat.protocol.vertical.guest_labels import read_labels
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
 from hekat.protocol.vertical_network.guest_side.top import dense_top
 from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.own_features import default_bottom
 from hekat.protocol.vertical_network.row_plan import RowPlan
-from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings
 from hekat.run.vertical.role import PartyOutcome
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
 from hekat.summary.vertical.metrics import labels_of
@@ -77,7 +78,7 @@ def compare_centralised(
     # The job has test data, and the guest receives its scores.
     assert guest.test_rows is not None
     assert guest.scores is not None
-    joined = _Joined(settings, outcomes)
+    joined = (JoinedSealed if settings.form == SEALED else _Joined)(settings, outcomes)
     loss = None
     for _ in range(max(1, guest.part.epochs)):
         loss = joined.train_epoch()
@@ -164,12 +165,7 @@ def _make_side(
     name: str, outcome: PartyOutcome[NetworkPart], settings: VerticalNetworkSettings, plan: RowPlan, seed: int
 ) -> _Side:
     training, shape, is_guest = settings.training, settings.network, name == settings.guest
-    assert outcome.test_rows is not None  # all parties have test rows where one has
-    prepared = prepare_columns(
-        outcome.rows, standardise=training.standardise, limit_spreads=training.limit_spreads, may_be_empty=is_guest
-    )
-    columns = np.asarray(prepared.features, np.float64)
-    tested = apply_standardiser(outcome.test_rows.features, prepared.means, prepared.spreads, training.limit_spreads)
+    columns, tested = joined_columns(outcome, training, is_guest=is_guest)
     has_no_map = not is_guest and settings.host_bottom == "source"
     width = columns.shape[1] if has_no_map else shape.guest_width if is_guest else shape.width_of(name)
     trains = is_guest or settings.host_bottom == "trained"
@@ -183,7 +179,7 @@ def _make_side(
         shape.activation,
     )
     make = source_columns if has_no_map else default_bottom(trains)
-    return _Side(columns, np.asarray(tested, np.float64), make(task) if columns.shape[1] else None)
+    return _Side(columns, tested, make(task) if columns.shape[1] else None)
 
 
 def _targets_of(table: Table, settings: VerticalNetworkSettings) -> tuple[FloatArray, float, float]:

@@ -10,11 +10,17 @@ from hekat.report.page.drawing import WIDTH_IN, Entry, draw_legend, draw_title, 
 
 
 def draw_losses(
-    summary: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], word: str, *, beside: str
+    summary: Mapping[str, Any],
+    steps: Sequence[Mapping[str, Any]],
+    word: str,
+    *,
+    beside: str,
+    of_classes: str = "log-loss",
 ) -> str | None:
     """The losses of training rows and of rows held out for stopping, step by step; None where none is known.
 
-    `word` is what a step is called and its number's key; `beside` names the model that the run is compared with.
+    `word` is what a step is called and its number's key; `beside` names the model that the run is compared with,
+    `of_classes` the loss of a classification.
     """
     points = [(one[word], one["loss"]) for one in steps if one["loss"] is not None]
     if not points:
@@ -45,7 +51,7 @@ def draw_losses(
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel(word)
     is_classes = summary["task"] == "classification"
-    axes.set_ylabel("log-loss\n(nats per row)" if is_classes else "half the mean squared error")
+    axes.set_ylabel(f"{of_classes}\n(nats per row)" if is_classes else "half the mean squared error")
     axes.margins(x=0.04, y=0.12)
     style_axes(axes, grid="both")
     draw_title(figure, f"Training loss by {word}")

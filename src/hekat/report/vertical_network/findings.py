@@ -51,6 +51,11 @@ def is_sealed(settings: Mapping[str, Any]) -> bool:
     return bool(settings["form"] == "sealed")
 
 
+def loss_of_classes(settings: Mapping[str, Any]) -> str:
+    """What the loss of a classification is called."""
+    return "Taylor loss" if is_sealed(settings) else "log-loss"
+
+
 def verdict(summary: Mapping[str, Any]) -> str:
     """One sentence: who trained what together on how many rows, how protected, and how good it is."""
     columns = sum(party["columns"] or 0 for party in summary["parties"])
@@ -128,7 +133,8 @@ def training_sentences(summary: Mapping[str, Any]) -> list[str]:
         found.append(f"Training went on with the network of run {started_from}, each party with its own part.")
     if losses:
         count = f"{format_count(len(epochs))} {pluralise(len(epochs), 'epoch')}"
-        found.append(f"In {count} the training loss went from {losses[0]:.6g} to {losses[-1]:.6g}.")
+        loss = "Taylor loss" if is_sealed(summary["settings"]) else "training loss"
+        found.append(f"In {count} the {loss} went from {losses[0]:.6g} to {losses[-1]:.6g}.")
     if summary["stopped_early"]:
         found.append(
             "The stop rule ended training before the last epoch that the job allows; where the loss swung before that, "
@@ -151,8 +157,9 @@ def compared_sentences(summary: Mapping[str, Any]) -> list[str]:
     compared = summary["compared"]
     if compared is None or compared["loss"] is None or compared["centralised_loss"] is None:
         return []
+    losses = "Taylor losses" if is_sealed(summary["settings"]) else "losses"
     return [
-        f"The last epoch's losses are {compared['loss']:.6g} and, of the same network on the joined rows in floats, "
+        f"The last epoch's {losses} are {compared['loss']:.6g} and, of the same network on the joined rows in floats, "
         f"{compared['centralised_loss']:.6g}; the two begin with other weights."
     ]
 

@@ -50,12 +50,14 @@ def epoch_table(summary: Mapping[str, Any]) -> Table | None:
         if not place % every or place == len(epochs) - 1
     ]
     held = ("loss of rows held out for stopping",) if is_held else ()
+    by_taylor = " It is the Taylor form of the log-loss." if is_sealed(summary["settings"]) else ""
     return Table(
         "Training, epoch by epoch",
         ("epoch", "loss at the guest", *held, *(f"cut at {party}" for party in parties), "seconds"),
         tuple(rows),
-        "Loss: averaged over the epoch's batches; the guest alone learns it. Cut: the share of a party's numbers that "
-        "lay beyond the range that products take; with more than a few, standardise columns or lower the rates.",
+        f"Loss: averaged over the epoch's batches; the guest alone learns it.{by_taylor} Cut: the share of a "
+        "party's numbers that lay beyond the range that products take; with more than a few, standardise columns or "
+        "lower the rates.",
     )
 
 

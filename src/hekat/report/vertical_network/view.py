@@ -114,7 +114,9 @@ def render_page(summary: Mapping[str, Any]) -> str:
 
 def plot_loss(summary: Mapping[str, Any]) -> str | None:
     """The loss by epoch, of training rows and of rows held out for stopping."""
-    return draw_losses(summary, summary["epochs"], "epoch", beside="the same network on the joined rows")
+    of_classes = findings.loss_of_classes(summary["settings"])
+    beside = "the same network on the joined rows"
+    return draw_losses(summary, summary["epochs"], "epoch", beside=beside, of_classes=of_classes)
 
 
 def plot_time(summary: Mapping[str, Any]) -> str | None:

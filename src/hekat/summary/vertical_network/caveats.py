@@ -77,6 +77,9 @@ def _on_sealed(job: NetworkJob) -> Iterator[str]:
         "learned weights"
     )
     yield (
+        "the loss is the second-order Taylor form of the log-loss: its scores have probabilities by a link of their own"
+    )
+    yield (
         f"{guest} and {host} are trusted with their own shares: one that lies spoils the model, or makes a loss "
         f"another number of rows that it picks; {guest} then learns as many bits as leave, which the ledger names, and "
         f"{host} a bit an epoch, by whether {guest} goes on"

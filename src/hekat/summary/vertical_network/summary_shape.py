@@ -32,7 +32,8 @@ class Compared(TypedDict):
 
 
 class EpochFacts(TypedDict):
-    """One epoch: the mean losses of training rows and of rows held out for stopping, None where not known here.
+    """One epoch: the mean losses of training rows and of rows held out for stopping, None where not known here;
+    of form sealed the Taylor loss.
 
     `clipped_share` by party: of the numbers that it gave to products, the share that was cut to their range; parties
     whose share is not known here are left out. `seconds` since the last epoch ended, or training began; None of an

@@ -14,6 +14,7 @@ from hekat.protocol.vertical_network.model_part import SEALED_SHARE
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.own_features import draw_seed, standardised
 from hekat.protocol.vertical_network.row_plan import RowPlan
+from hekat.protocol.vertical_network.sealed.float_network import FloatNetwork
 from hekat.protocol.vertical_network.sealed.scales import signs_of
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.protocol.vertical_network.shared_addend import first_addend
@@ -72,28 +73,12 @@ def scores_of(X: FloatArray, weights: FloatArray) -> FloatArray:
 def train_in_floats(run: Rehearsal, parts: Mapping[str, Any]) -> tuple[FloatArray, list[float]]:
     """The weights and losses of the same training on the joined rows in float64, from the same start."""
     settings, training, X = run.settings, run.settings.training, joined_columns(run.tables, parts)
-    labels, units = 2 * np.asarray(run.tables[GUEST].labels) - 1, settings.network.units
-    signs, width = np.array(signs_of(units)), X.shape[1]
-    weights = sum(
-        to_floats(
-            first_addend(np.random.default_rng(draw_seed(run.make_run(name), 3)), width, units + 1, 0.25 / width),
-            64,
-        )
+    labels, units, width = 2.0 * np.asarray(run.tables[GUEST].labels) - 1, settings.network.units, X.shape[1]
+    drawn = [
+        first_addend(np.random.default_rng(draw_seed(run.make_run(name), 3)), width, units + 1, 0.25 / width)
         for name in (GUEST, HOST)
-    )
-    velocity, losses = np.zeros_like(weights), []
-    penalised = np.ones((width, 1))
-    penalised[0] = 0.0
-    for _ in range(training.epochs):
-        total = 0.0
-        plan = RowPlan.of(len(X), training)
-        for rows in plan.batches:
-            P = X[rows] @ weights
-            d = scores_of(X[rows], weights) / 4 - labels[rows] / 2
-            total += float((2 * d**2 + np.log(2) - 0.5).sum())
-            slopes = np.concatenate((d[:, np.newaxis] * P[:, :-1] * signs / 2, d[:, np.newaxis]), axis=1)
-            gradient = X[rows].T @ slopes + len(rows) * training.l2 * penalised * weights
-            velocity = training.momentum_units / 256 * velocity + gradient
-            weights = weights - training.shared_rate / len(rows) * velocity
-        losses.append(total / len(plan.trained))
-    return weights, losses
+    ]
+    network = FloatNetwork(to_floats(add_shares(*drawn), 64), training)
+    plan = RowPlan.of(len(X), training)
+    losses = [network.train_epoch(X[:, 1:], labels, plan) for _ in range(training.epochs)]
+    return network.weights, losses

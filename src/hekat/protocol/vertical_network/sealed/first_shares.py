@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from hekat.ledger import RecordedChannel
@@ -13,6 +15,8 @@ from hekat.protocol.vertical_network.sealed.shared_weights import SharedWeights
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 from hekat.protocol.vertical_network.shared_addend import first_addend
 
+ADDEND_VARIANCE: Final = 0.25
+"""Of one party's addends to the first weights of a unit, summed over all columns."""
 _PURPOSE = 3
 
 
@@ -26,7 +30,7 @@ def begin_weights(
     """
     is_guest = channel.party == settings.guest
     generator = np.random.default_rng(draw_seed(run, _PURPOSE))
-    drawn = first_addend(generator, shape.width, shape.units + 1, 0.25 / shape.width)
+    drawn = first_addend(generator, shape.width, shape.units + 1, ADDEND_VARIANCE / shape.width)
     if run.begins_with is None:
         if is_guest:
             drawn = take_addend(channel, settings.hosts[0], drawn)
