@@ -434,7 +434,7 @@ def test_ctrl_c_ends_a_run_with_a_checkpoint(workplace) -> None:
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Traceback" not in err
     (folder,) = workplace.folders()
@@ -460,7 +460,7 @@ def test_ctrl_c_ends_the_search_for_a_key(workplace) -> None:
     )
     assert "searching" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Traceback" not in err
     (folder,) = workplace.folders()
@@ -480,5 +480,5 @@ def test_a_reader_that_leaves_early_is_no_error(workplace) -> None:
     process.stdout.close()
     err = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=120) == 0
     assert err == b""

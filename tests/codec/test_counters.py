@@ -60,8 +60,8 @@ def test_digits_tell_nothing_but_the_sum(level) -> None:
     spread = 4 * base * np.sqrt(3)
     for one in opened:
         assert one.shape == opened[0].shape
-        assert np.all(np.abs(one.mean(axis=0) - 3 * 32 * base) < 6 * spread / np.sqrt(400))
-        assert np.all(np.abs(one.std(axis=0) / spread - 1) < 6 / np.sqrt(800))
+        assert np.all(np.abs(one.mean(axis=0) - 3 * 32 * base) < 8 * spread / np.sqrt(400))
+        assert np.all(np.abs(one.std(axis=0) / spread - 1) < 8 / np.sqrt(800))
     # The lowest digit's remainder is the sum's own.
     assert {int(digit) % base for one in opened for digit in one[:, :1].ravel()} <= {7 * third % base}
 

@@ -415,7 +415,7 @@ def test_another_job_at_one_party_is_told_to_it(fork, tmp_path) -> None:
     job.write_text(job.read_text().replace("rounds = 2", "rounds = 3"))
     site = load_site(apart.folder_of("east") / "site.toml")
     approve(site, "east", load_job(job).digest, "clinics")
-    ended = apart.play(fork, timeout_s=20.0)
+    ended = apart.play(fork, timeout_s=120.0)
     assert ended["east"].code == 2
     assert "'east' was given another job" in ended["east"].told["error"]
     assert not any((apart.folder_of(role) / "runs").exists() for role in apart.roles)

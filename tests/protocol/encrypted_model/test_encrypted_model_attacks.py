@@ -184,10 +184,10 @@ def least_tail(numbers: npt.NDArray[np.uint8]) -> float:
 
 
 def test_what_the_arbiter_opens_is_uniform_in_every_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert least_tail(opened_bytes()) > 1e-5  # 16 bytes of 32,768 numbers
+    assert least_tail(opened_bytes()) > 1e-12  # 16 bytes of 32,768 numbers: once in 10^10 runs it is not
     draw = answers.draw_uniform
     monkeypatch.setattr(answers, "draw_uniform", lambda *given: tuple(x * np.uint64(0) for x in draw(*given)))
-    assert least_tail(opened_bytes()) < 1e-12
+    assert least_tail(opened_bytes()) < 1e-40
 
 
 def test_the_aggregator_sees_no_sum_over_rows_not_even_of_all_hosts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,8 @@ FEW = {"guest": make_ids([range(3)], "guest"), "bank": make_ids([range(2, 6)], "
 ECDH = IntersectionSettings("guest", ("bank",))
 COUNT = IntersectionSettings("guest", ("bank",), cardinality_only=True)
 RSA = IntersectionSettings("guest", ("bank",), kind="rsa_blind")
-# Six standard deviations of the correlation of two random orders of 256.
-NO_CORRELATION = 6 / (SIZE - 1) ** 0.5
+# Eight standard deviations of the correlation of two random orders of 256.
+NO_CORRELATION = 8 / (SIZE - 1) ** 0.5
 
 
 @pytest.fixture

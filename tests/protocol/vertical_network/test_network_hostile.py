@@ -177,5 +177,5 @@ def test_the_addend_of_first_weights_is_uniform_and_fresh() -> None:
         seen += [one.addend for _, _, one in run.sent[HOST] if isinstance(one, FirstAddendMessage)]
     assert len(seen) == 2
     assert not (seen[0] == seen[1]).any()
-    # 20 numbers: all of their upper limbs below a half of the ring with odds of 2^-20.
+    # 20 numbers: all of their upper limbs in the lowest quarter of the ring with odds of 2^-40.
     assert seen[0][..., 1].max() > 1 << 62

@@ -42,15 +42,15 @@ def test_flooding_is_the_default_and_adds_the_noise_it_states_seed_21(flooded_ke
     raw = decrypt(flooded_keys.private, encrypted, RAW)
     stated = describe_flooding(FLOODED)
     added = decrypt(flooded_keys.private, encrypted) - raw
-    # Deviations of an estimate from 8192 normal numbers: 1.1% of the deviation itself, 0.9% for the mean; five each.
-    assert np.std(added) == pytest.approx(stated.deviation, rel=0.04)
-    assert abs(np.mean(added)) < 5 * stated.deviation / math.sqrt(8192)
+    # Deviations of estimates from 8192 normal numbers: 0.8% of the deviation itself, 1.1% for the mean; seven each.
+    assert np.std(added) == pytest.approx(stated.deviation, rel=0.056)
+    assert abs(np.mean(added)) < 7 * stated.deviation / math.sqrt(8192)
     assert np.abs(added).max() <= stated.largest_error
     shares = [np.mean(np.abs(added) < width * stated.deviation) for width in (1, 2, 3)]
-    assert shares == pytest.approx([0.6827, 0.9545, 0.9973], abs=0.026)
+    assert shares == pytest.approx([0.6827, 0.9545, 0.9973], abs=0.037)
     # Fresh noise each time.
     again = decrypt(flooded_keys.private, encrypted) - raw
-    assert abs(np.corrcoef(added, again)[0, 1]) < 0.06
+    assert abs(np.corrcoef(added, again)[0, 1]) < 0.08
 
 
 def test_what_flooding_hides_is_more_than_all_noise_by_the_stated_bits() -> None:
@@ -158,6 +158,6 @@ def test_uniform_integers_fill_their_range(amplitude_bits: int) -> None:
     edge = 1 << amplitude_bits
     assert -edge <= min(drawn) < 0 <= max(drawn) < edge
     assert max(drawn) >= edge * 0.97 - 1
-    assert sum(drawn) / len(drawn) / edge == pytest.approx(-0.5 / edge, abs=0.05)
+    assert sum(drawn) / len(drawn) / edge == pytest.approx(-0.5 / edge, abs=0.07)
     # Every bit down to the last one is random: nothing of the noise that is added to shows below it.
     assert 0.45 < sum(number & 1 for number in drawn) / len(drawn) < 0.55

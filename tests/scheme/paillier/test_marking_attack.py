@@ -19,7 +19,7 @@ from hekat.scheme.paillier.randomiser import djn_randomisers
 
 ROUND_COUNT = 200
 # Odds that a fair coin fails this test.
-CHANCE = 1e-6
+CHANCE = 1e-12
 
 
 def most_lucky_guesses(rounds, chance):

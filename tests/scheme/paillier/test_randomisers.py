@@ -130,7 +130,8 @@ def test_each_half_runs_through_all_powers(p, q):
 
 def test_standard_randomisers_cover_their_range(tiny):
     key = tiny.keys.public
-    residues = ints_from_limbs(tiny.engine.store(standard_randomisers(key, 60_000, tiny.engine)))
+    # One of 2,772 is missing after this many draws with odds of 10^-12.
+    residues = ints_from_limbs(tiny.engine.store(standard_randomisers(key, 100_000, tiny.engine)))
     assert set(residues) == {pow(r, key.n, key.n**2) for r in range(1, key.n)}
 
 

@@ -90,13 +90,14 @@ def test_the_sum_does_not_tell_how_many_parties_offer_a_text() -> None:
     used = [cell * CELL_NUMBERS + number for cell in _used(text, most_categories(1)) for number in range(CELL_NUMBERS)]
     deviation = 4 * PRIME * np.sqrt(3)
     for offers in ([text, [], []], [text, text, text]):
-        sums = [opened(*offers)[used] for _ in range(20)]
+        sums = [opened(*offers)[used] for _ in range(60)]
         draws = np.concatenate(sums)
-        assert abs(draws.mean() - 3 * 32 * PRIME) < 6 * deviation / np.sqrt(draws.size)
-        assert abs(draws.std() / deviation - 1) < 6 / np.sqrt(2 * draws.size)
+        assert abs(draws.mean() - 3 * 32 * PRIME) < 8 * deviation / np.sqrt(draws.size)
+        assert abs(draws.std() / deviation - 1) < 8 / np.sqrt(2 * draws.size)
         # The remainder of the first number of a cell, the sum of the factors, is uniform.
         factors = np.unique([one[0] % PRIME for one in sums])
-        assert factors.size == 20
+        # Two of sixty numbers below 2^24 are alike once in 10^4 runs, three pairs once in 10^13.
+        assert factors.size >= 58
         assert factors.min() < PRIME / 2 < factors.max()
 
 

