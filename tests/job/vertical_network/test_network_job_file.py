@@ -157,7 +157,16 @@ receivers = ["bank", "insurer"]
             '[compare]\ncentralised = true\n[validation]\nhold_out = 0.2\n[network]\ntop = "net"\n',
             "knows Hekat's own bottoms and top alone",
         ),
-        ('[prediction]\nreceivers = ["insurer"]\n', "receivers of a prediction refused"),
+        ('[prediction]\nreceivers = ["insurer"]\n', "it has the top of the network"),
+        (
+            '[protection]\nform = "sealed"\n[prediction]\nreceivers = ["insurer"]\n',
+            "or train with label_leak.accepted = 'the host may learn labels', where the guest's site allows it",
+        ),
+        (
+            f'[protection]\nform = "sealed"\n[label_leak]\naccepted = "{LABELS_ACCEPTED}"\n[prediction]\n'
+            'receivers = ["insurer"]\n[validation]\nhold_out = 0.2\n',
+            "the metrics of test rows need their scores at the guest",
+        ),
         ("[prediction]\nreceivers = []\n", "receivers of a prediction refused"),
         ("[validation]\nhold_out = 0.95\n", "validation.hold_out"),
         ("[validation]\nfolds = 5\n", "validation.folds belongs to horizontal jobs"),
@@ -218,3 +227,8 @@ def test_a_site_is_told_what_it_agrees_to(load) -> None:
 def test_a_host_receives_scores_where_labels_answer_by_chance_or_in_words(load, said: str) -> None:
     job = load(f'{CLASSES}{WAIVED}{said}[prediction]\nreceivers = ["bank", "insurer"]\n')
     assert job.prediction.receivers == ("bank", "insurer")
+
+
+def test_a_host_alone_receives_scores_of_a_sealed_network(load) -> None:
+    said = f'[protection]\nform = "sealed"\n[label_leak]\naccepted = "{LABELS_ACCEPTED}"\n'
+    assert load(f'{CLASSES}{said}[prediction]\nreceivers = ["insurer"]\n').prediction.receivers == ("insurer",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hekat.errors import PartyStoppedError, PolicyError, StateError
@@ -59,7 +60,10 @@ def test_new_rows_are_predicted_jointly_and_counted(clinics, tmp_path) -> None:
     assert found.common == len(told[0]) == 160
     assert told[0] == told[1]
     assert found.by_receiver["clinic"].metrics["auc"] > 0.7
-    clinics.write_site(f"{open_site}max_predictions = 319\n")
+    alone = predict_network_jointly(run.folder, site, "patients", ("laboratory",)).by_receiver
+    assert alone.keys() == {"laboratory"}
+    assert np.allclose(*(one["laboratory"].probabilities for one in (alone, found.by_receiver)), atol=2**-8)
+    clinics.write_site(f"{open_site}max_predictions = 479\n")
     with pytest.raises(PartyStoppedError) as stopped:
         predict_network_jointly(run.folder, load_site(clinics.folder / "site.toml"), "patients")
     assert isinstance(stopped.value.__cause__, PolicyError)

@@ -237,9 +237,10 @@ class JointTraining(ColumnsEstimator, ABC):
         with ProgressLine("predicting from all columns", shown=self.progress):
             played = play_roles(roles, self._protocol, settings, self.timeout_s)
         self.prediction_ledgers_: dict[str, AuditReport] = played.audits
-        found = played.results[first.guest]
-        assert found.scores is not None  # the guest always receives
-        return in_guest_order(found.scores, found.rows, len(tables[first.guest]))
+        received = played.results[settings.receivers[0]].scores
+        assert received is not None
+        # Scores stand in the common order, which the guest knows the places of.
+        return in_guest_order(received, played.results[first.guest].rows, len(tables[first.guest]))
 
 
 def _own_table(values: Any, name: str, id_name: IdName) -> Table:

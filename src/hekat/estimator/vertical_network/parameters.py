@@ -21,7 +21,6 @@ from hekat.protocol.vertical_network.settings import (
     HostBottom,
     Protection,
     VerticalNetworkSettings,
-    check_receivers,
 )
 
 
@@ -78,7 +77,8 @@ class NetworkParameters(JointTraining):
         seed: What batches are drawn from; public. Weights begin with secrets of the parties.
         warm_start: Whether `fit` goes on from the network of the last `fit`.
         intersection: How common rows are found where tables have ids: `"ecdh"` or `"rsa_blind"`; None: rows align.
-        receivers: Who learns the scores of a prediction, the guest among them; None: the guest.
+        receivers: Who learns the scores of a prediction, the guest among them unless the form is `"sealed"`; None: the
+            guest.
         max_predictions: How many rows a fitted model lets be predicted in all, at each party.
         timeout_s: How long a role waits for one message, in seconds.
         progress: Whether `fit` and predictions show on stderr how far they are, once they take longer than two seconds;
@@ -220,9 +220,8 @@ class NetworkParameters(JointTraining):
         )
 
     def _prediction_settings(self, parties: tuple[str, ...]) -> NetworkPredictionSettings:
-        settings = NetworkPredictionSettings(parties[0], parties[1:], self._receivers(parties))
-        accepted = self.label_leak_accepted is not None
-        check_receivers(settings.hosts, settings.receivers, self.label_privacy, labels_accepted=accepted)
+        settings = NetworkPredictionSettings(parties[0], parties[1:], self._receivers(parties), self.form)
+        settings.check_told_hosts(self.label_privacy, labels_accepted=self.label_leak_accepted is not None)
         return settings
 
     def _check_bottoms(self, parties: tuple[str, ...]) -> None:

@@ -24,7 +24,7 @@ from hekat.protocol.vertical_network.network_settings import NetworkShape, Netwo
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
 from hekat.protocol.vertical_network.sealed.settings_rules import UNUSED, check_unused
-from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings, check_receivers
+from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings
 
 PROTOCOL: Final = "vertical_network"
 MODEL: Final = "network"
@@ -212,9 +212,8 @@ def _read_prediction(section: Section, settings: VerticalNetworkSettings) -> Net
     receivers = section.take_optional_texts("receivers")
     section.finish()
     named = (settings.guest,) if receivers is None else receivers
-    checked = NetworkPredictionSettings(settings.guest, settings.hosts, named)
-    accepted = settings.labels_accepted is not None
-    check_receivers(settings.hosts, checked.receivers, settings.label_privacy, labels_accepted=accepted)
+    checked = NetworkPredictionSettings(settings.guest, settings.hosts, named, settings.form)
+    checked.check_told_hosts(settings.label_privacy, labels_accepted=settings.labels_accepted is not None)
     return checked
 
 

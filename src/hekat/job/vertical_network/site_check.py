@@ -73,8 +73,14 @@ def on_protection(policy: SitePolicy, protection: str) -> PolicyCheck:
     )
 
 
-def on_told_labels(policy: SitePolicy, *, tells: bool) -> PolicyCheck:
+def on_told_labels(policy: SitePolicy, form: str, *, tells: bool) -> PolicyCheck:
     """Whether hosts may learn the guest's labels as they are: from gradients, or from scores of rows they marked."""
+    cure = (
+        "let the guest alone receive scores"
+        if form == SEALED
+        else "set label_privacy.epsilon in the job in place of [label_leak]; or protection.host_bottom = 'frozen', "
+        "under which no gradient opens, with scores for the guest alone"
+    )
     return yes_or_no(
         "policy.label_leak_waiver",
         tells,
@@ -84,8 +90,7 @@ def on_told_labels(policy: SitePolicy, *, tells: bool) -> PolicyCheck:
             expected="policy.label_leak_waiver = true (gradients of a host's bottom tell it single labels, and so do "
             "scores that a host receives)",
             got="false",
-            cure="set label_privacy.epsilon in the job in place of [label_leak]; or protection.host_bottom = 'frozen', "
-            "under which no gradient opens, with scores for the guest alone",
+            cure=cure,
         ),
     )
 
@@ -135,7 +140,7 @@ def _on_leaks(site: Site, job: NetworkJob, own: Collection[str]) -> list[PolicyC
     concerned = is_guest or (len(settings.hosts) > 1 and bool(own))
     return [
         on_opened_features(policy, is_host=settings.form != SEALED and any(host in own for host in settings.hosts)),
-        on_told_labels(policy, tells=is_guest and settings.labels_accepted is not None),
+        on_told_labels(policy, settings.form, tells=is_guest and settings.labels_accepted is not None),
         on_label_epsilon(policy, settings.label_privacy if is_guest and tells_labels else None),
         yes_or_no(
             "policy.slope_leak_waiver",

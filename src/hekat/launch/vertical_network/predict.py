@@ -55,11 +55,12 @@ def predict_network_jointly(
 ) -> JointPredictions:
     """Predict for the rows that every party of the model calls `data_name`, all parties on this machine.
 
-    `receivers` learn the scores, the guest always: it alone where none is named. `bottoms` names by party the model
-    that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training; `top` and
-    `top_code` are the same of the guest's top. Hosts among the receivers need the parts' leave, and the guest's site's:
-    for labels as they are, and above its largest epsilon of label privacy. Raises StateError where parts are missing,
-    JobError for receivers that they do not allow, InputError for other code, and as `predict_with`.
+    `receivers` learn the scores, the guest always but in form sealed: it alone where none is named. `bottoms` names by
+    party the model that made its bottom, as the job did, and `bottom_code` has the SHA-256 of its code in training;
+    `top` and `top_code` are the same of the guest's top. Hosts among the receivers need the parts' leave, and the
+    guest's site's: for labels as they are, and above its largest epsilon of label privacy. Raises
+    StateError where parts are missing, JobError for receivers that they do not allow, InputError for other code, and as
+    `predict_with`.
     """
     saved = NETWORK_PARTS.load_all(run_folder)
     way = network_way(saved, site, receivers, bottoms=bottoms, bottom_code=bottom_code, top=top, top_code=top_code)
@@ -110,7 +111,7 @@ class _NetworkWay(PredictionWay[NetworkPart]):
         epsilon = part.label_privacy
         tells = self._settings.guest in site.parties and not set(hosts).isdisjoint(self._settings.receivers)
         return [
-            on_told_labels(policy, tells=tells and epsilon is None),
+            on_told_labels(policy, part.form, tells=tells and epsilon is None),
             on_label_epsilon(policy, epsilon if tells else None),
             on_protection(policy, part.protection),
             on_opened_features(policy, is_host=part.form != SEALED and any(host in site.parties for host in hosts)),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hekat.errors import JobError
 
@@ -23,7 +23,7 @@ def as_names(receivers: Sequence[str]) -> tuple[str, ...]:
     return tuple(receivers)
 
 
-def check_receivers(receivers: tuple[str, ...], parties: Sequence[str]) -> None:
+def check_receiver_names(receivers: tuple[str, ...], parties: Sequence[str]) -> None:
     """Raise JobError unless `receivers` are one or more of the `parties`, each once."""
     known = set(receivers) <= set(parties)
     if not receivers or not known or len(set(receivers)) != len(receivers):
@@ -36,30 +36,33 @@ def check_receivers(receivers: tuple[str, ...], parties: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class GuestReceives:
-    """Which parties predict together, and which of them, the `receivers`, learn the scores: the guest among them.
+class ScoreReceivers(ABC):
+    """Which parties predict together, and which of them, the `receivers`, learn the scores.
 
-    Raises JobError.
+    The guest is among them where it learns the scores anyway. Raises JobError.
     """
 
     guest: str
     hosts: tuple[str, ...]
     receivers: tuple[str, ...]
 
-    why_guest: ClassVar[str]
-    """What the guest has, so that it learns the scores anyway."""
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
         object.__setattr__(self, "receivers", as_names(self.receivers))
-        check_receivers(self.receivers, self.parties)
-        if self.guest not in self.receivers:
+        check_receiver_names(self.receivers, self.parties)
+        why_guest = self.why_guest
+        if self.guest not in self.receivers and why_guest is not None:
             raise JobError(
                 REFUSED,
-                expected=f"the guest {self.guest} among them: {self.why_guest}",
+                expected=f"the guest {self.guest} among them: {why_guest}",
                 got=", ".join(self.receivers),
                 cure=f"add {self.guest} to the receivers",
             )
+
+    @property
+    @abstractmethod
+    def why_guest(self) -> str | None:
+        """What the guest has, so that it learns the scores anyway; None where they open to receivers alone."""
 
     @property
     def parties(self) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
@@ -177,22 +176,4 @@ def _check_waivers(settings: VerticalNetworkSettings) -> None:
             expected=f"slope_leak.accepted = {SLOPES_ACCEPTED!r} in the job, and at each site",
             got="no such line",
             cure="write the line where all agree, or set protection.host_bottom = 'frozen': it opens nothing to hosts",
-        )
-
-
-def check_receivers(
-    hosts: Sequence[str], receivers: Collection[str], label_privacy: float | None, *, labels_accepted: bool
-) -> None:
-    """Raise JobError where a host would be told scores of labels as they are, and the job does not accept that.
-
-    A host that lies marks a row with a feature of its own, and the difference of two scores then tells the row's label.
-    """
-    told = [host for host in hosts if host in receivers]
-    if told and label_privacy is None and not labels_accepted:
-        raise JobError(
-            f"scores tell a host such as {told[0]} the labels of rows that it has marked",
-            expected=f"prediction.receivers without hosts, label_privacy.epsilon, or label_leak.accepted = "
-            f"{LABELS_ACCEPTED!r}",
-            got=f"{', '.join(told)} among prediction.receivers",
-            cure="let the guest alone receive scores, or train with label_privacy.epsilon",
         )

@@ -79,6 +79,21 @@ def test_nothing_but_ciphertexts_and_shares_leaves() -> None:
     assert any("learns scores of 20 rows" in note for note in run.notes[HOST])
 
 
+def test_a_host_alone_may_receive_and_then_nothing_of_scores_leaves_it() -> None:
+    run, parts = trained(labels_accepted=LABELS_ACCEPTED)
+    rows = unlabelled(crossed_tables(2, 20))
+    run.sent.clear()
+    found = run.predict(parts, rows, (HOST,))
+    assert found[GUEST] is None
+    assert abs(found[HOST][:, 0] - log_odds_of(in_one_place(parts, rows))).max() < NEAR
+    shares = [(sender, type(one)) for sender in run.sent for _, _, one in run.sent[sender] if hasattr(one, "share")]
+    assert shares == [(GUEST, SealedScoreShareMessage)]
+    assert [f"{HOST} learns scores of 20 rows" in note for note in run.notes[GUEST]].count(True) == 1
+    assert not any(f"{GUEST} learns scores" in note for note in run.notes[HOST])
+    with ends(JobError, "or label_leak.accepted"):
+        run.predict({name: replace(part, labels_accepted=False) for name, part in parts.items()}, rows, (HOST,))
+
+
 def test_a_party_adds_its_noise_where_it_sends_shares_and_nowhere_else(monkeypatch) -> None:
     """With noise of 2^-6 in place of its own: of the host for the guest alone, of both where both receive."""
     run, parts = trained(labels_accepted=LABELS_ACCEPTED)

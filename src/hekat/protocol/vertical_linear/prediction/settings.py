@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 
 from hekat.errors import JobError
-from hekat.protocol.vertical.score_receivers import as_names, check_receivers
+from hekat.protocol.vertical.score_receivers import as_names, check_receiver_names
 from hekat.protocol.vertical_linear.model_part import ModelPart
 
 SCORE_BITS = 12
@@ -30,7 +30,7 @@ class PredictionSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
         object.__setattr__(self, "receivers", as_names(self.receivers))
-        check_receivers(self.receivers, self.parties)
+        check_receiver_names(self.receivers, self.parties)
         bits = self.score_bits
         if not isinstance(bits, Integral) or isinstance(bits, bool) or not LEAST_SCORE_BITS <= bits <= MOST_SCORE_BITS:
             raise JobError(

@@ -33,7 +33,7 @@ from hekat.protocol.vertical_network.prediction.kept_top import restore_top
 from hekat.protocol.vertical_network.prediction.messages import NetworkScoresMessage
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
 from hekat.protocol.vertical_network.row_plan import blocks_of
-from hekat.protocol.vertical_network.settings import SEALED, check_receivers
+from hekat.protocol.vertical_network.settings import SEALED
 from hekat.protocol.vertical_network.shared_addend import SharedAddend
 from hekat.protocol.vertical_network.steps import PREDICT_STEP
 from hekat.protocol.vertical_network.timing_labels import NETWORK
@@ -66,7 +66,7 @@ def predict_scores(
         PolicyError: more rows than may be predicted with this part (`run.count_predictions`).
     """
     check_part(channel.party, part, settings)
-    check_receivers(part.hosts, settings.receivers, part.label_privacy, labels_accepted=part.labels_accepted)
+    settings.check_told_hosts(part.label_privacy, labels_accepted=part.labels_accepted)
     rows = arrange_rows(part, table)
     rows = replace(rows, features=to_dense(rows.features, rows.name))
     check_finite(rows)

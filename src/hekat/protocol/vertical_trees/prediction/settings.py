@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from hekat.protocol.vertical.score_receivers import GuestReceives
+from hekat.protocol.vertical.score_receivers import ScoreReceivers
 from hekat.protocol.vertical_trees.model_part import TreesPart
 
 
 @dataclass(frozen=True)
-class TreePredictionSettings(GuestReceives):
+class TreePredictionSettings(ScoreReceivers):
     """Which parties predict together, and which of them, the `receivers`, learn the scores.
 
     The guest has the trees and hears the sides of all splits, so it is always one of them. Raises JobError.
     """
 
-    why_guest: ClassVar[str] = "it has the trees, and adds their leaves up"
+    @property
+    def why_guest(self) -> str:
+        """See `ScoreReceivers`."""
+        return "it has the trees, and adds their leaves up"
 
     @classmethod
     def of(cls, part: TreesPart, receivers: Sequence[str] = ()) -> TreePredictionSettings:
