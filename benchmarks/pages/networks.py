@@ -13,7 +13,7 @@ _FIGURES: Mapping[str, tuple[Callable[[float], str], str]] = {
     "mb": (lambda value: f"{value:,.2f} MB", "MB"),
     "times_clear": (lambda value: f"{value:.2f} times the same in the clear", "times"),
     "times_numpy": (lambda value: f"{value:.2f} times NumPy's mean of float32", "times"),
-    "below": (lambda value: f"AUC {value:.4f} below the joined one", ""),
+    "below": (lambda value: f"AUC {abs(value):.4f} {'above' if value < 0 else 'below'} the joined one", "below"),
 }
 
 

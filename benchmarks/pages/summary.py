@@ -117,7 +117,7 @@ def _trees(results: Results) -> tuple[str, str, str, str, str, str] | None:
 def _split_network(results: Results) -> tuple[str, str, str, str, str, str] | None:
     row = _row(results["networks"], part="split_network", host_bottom="frozen")
     return row and (
-        f"{row['what'].replace('split network', 'network split by columns')}, an epoch, masked",
+        f"{row['what'].replace('split network', 'network split by columns')}, an epoch, encrypted",
         "networks.md",
         f"{row['seconds']:.2f} s, {row['mb']:.0f} MB",
         "the same in the clear",
