@@ -116,6 +116,10 @@ def test_a_stopped_run_goes_on_with_its_top(topped, tmp_path, monkeypatch) -> No
     losses = [[one["loss"] for one in summary["epochs"]] for summary in runs]
     assert losses[0] == losses[1]
     assert [one["epoch"] for one in runs[0]["epochs"]] == [1, 2, 3]
+    (topped.folder / "net.py").write_text(NET.replace("Tanh", "Sigmoid"))
+    with pytest.raises(PartyStoppedError, match="clinic") as stopped:
+        run_network_job(topped.load_inputs(), tmp_path / "other", resume_from=folder)
+    assert "trained what other code of clinic's site had made" in str(stopped.value.__cause__)
 
 
 def test_training_goes_on_from_a_model_of_the_same_kind_of_top_alone(topped, tmp_path) -> None:

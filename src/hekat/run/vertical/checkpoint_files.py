@@ -26,7 +26,7 @@ from hekat.state.file_format import this_release
 
 CHECKPOINTS_FOLDER = "checkpoints"
 _FINISHED, _KEY, _DIGEST = "finished", "rows/key", "rows/digest"
-_STARTED_FROM, _LIMIT_SPREADS = "started_from", "limit_spreads"
+_STARTED_FROM, _LIMIT_SPREADS, _CODE = "started_from", "limit_spreads", "code"
 _KEPT_STEPS = 2
 _DIGEST_BYTES = 32
 
@@ -53,6 +53,7 @@ class PartyCheckpoint(Generic[S]):
 
     `started_from`: the id of the run whose weights training began with; None where it began with none. `limit_spreads`
     is the limit of a regression that was in force: what a job gets that names none has changed from release to release.
+    `code` is as `ColumnsContext.code`.
     """
 
     state: S
@@ -60,6 +61,7 @@ class PartyCheckpoint(Generic[S]):
     releases: tuple[str, ...] = ()
     started_from: str | None = None
     limit_spreads: float = 0.0
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,7 @@ class CheckpointForm(Generic[S]):
                 _LIMIT_SPREADS: kept.limit_spreads,
                 _KEY: np.frombuffer(kept.rows.key, np.uint8),
                 _DIGEST: np.frombuffer(kept.rows.digest, np.uint8),
-                **(
-                    {}
-                    if kept.started_from is None
-                    else {_STARTED_FROM: np.frombuffer(kept.started_from.encode(), np.uint8)}
-                ),
+                **_texts({_STARTED_FROM: kept.started_from or "", _CODE: kept.code}),
             },
             metrics_history=tuple({"loss": loss} for loss in state.losses),
             releases=tuple(dict.fromkeys([*kept.releases, this_release()])),
@@ -139,7 +137,7 @@ class CheckpointForm(Generic[S]):
         path = numbered_path(folder, party, self.word, number)
         found, what = load_checkpoint(path, job.digest), f"checkpoint {path}"
         finished = found.codec_state.get(_FINISHED)
-        has_all = found.codec_state.keys() - {_STARTED_FROM, _LIMIT_SPREADS} == {_FINISHED, _KEY, _DIGEST}
+        has_all = found.codec_state.keys() - {_STARTED_FROM, _LIMIT_SPREADS, _CODE} == {_FINISHED, _KEY, _DIGEST}
         if not has_all or finished not in (0.0, 1.0):
             raise refuse_checkpoint(what, "a vertical party's state", "another")
         for name, values in found.parameters.items():
@@ -156,6 +154,7 @@ class CheckpointForm(Generic[S]):
             found.releases,
             _started_from(found, what),
             _limit_spreads(found, job, what),
+            _text_of(found, _CODE),
         )
 
 
@@ -180,11 +179,21 @@ def _limit_spreads(found: Checkpoint, job: ColumnsJob, what: str) -> float:
 def _started_from(found: Checkpoint, what: str) -> str | None:
     if _STARTED_FROM not in found.codec_state:
         return None
-    value = np.asarray(found.codec_state[_STARTED_FROM])
-    run_id = value.tobytes().decode("ascii", "replace") if value.dtype == np.uint8 else ""
+    run_id = _text_of(found, _STARTED_FROM)
     if not is_run_id(run_id):
         raise refuse_checkpoint(what, "the id of the run that training started from", "another value")
     return run_id
+
+
+def _texts(texts: Mapping[str, str]) -> dict[str, npt.NDArray[np.uint8]]:
+    """As a checkpoint holds them; the empty ones are left out."""
+    return {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items() if text}
+
+
+def _text_of(found: Checkpoint, name: str) -> str:
+    """A text; empty where there is none, or something else."""
+    value = np.asarray(found.codec_state.get(name, 0.0))
+    return value.tobytes().decode("ascii", "replace") if value.dtype == np.uint8 else ""
 
 
 def _bytes_of(found: Checkpoint, name: str, size: int, what: str) -> bytes:

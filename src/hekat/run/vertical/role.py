@@ -80,6 +80,11 @@ class ColumnsContext:
         return None
 
     @property
+    def code(self) -> str:
+        """SHA-256 (hex) of each file of the site whose code makes what this role trains; empty where none does."""
+        return ""
+
+    @property
     def started_from(self) -> str | None:
         """The run whose model training began with, also where it began in the run that is resumed."""
         if self.begins_from is not None:
@@ -167,9 +172,11 @@ class ColumnsRole(ABC, Generic[P]):
         return Matching(context.job.intersection, self._stopwatch, self._phases, report)
 
     def _begin_training(self, channel: RecordedChannel, matched: MatchedTable) -> RowIdentity:
-        """Refuse rows that cannot be trained on, or that a resumed run did not train on; their identity."""
+        """Refuse rows that cannot be trained on, and rows or code that a resumed run did not train; the rows'
+        identity."""
         self._note_matched(matched)
         check_enough(matched.table)
+        self._check_code()
         identity = self._identify(matched.table)
         context = self._shared
         if context.started_from is not None:
@@ -195,6 +202,17 @@ class ColumnsRole(ABC, Generic[P]):
                 cure="put the data of every party back as it was, or begin a new run",
             )
         return earlier.rows
+
+    def _check_code(self) -> None:
+        """Raise StateError where a resumed run trained what other code had made."""
+        earlier, code = self._shared.resumed, self._shared.code
+        if earlier is not None and earlier.code != code:
+            raise StateError(
+                f"the resumed run trained what other code of {self._shared.role}'s site had made",
+                expected=f"files of SHA-256 {earlier.code}" if earlier.code else "no code of the site's own",
+                got=f"SHA-256 {code}" if code else "none",
+                cure="put the site's files back as they were, byte for byte, or begin a new run",
+            )
 
     def _kept_releases(self) -> tuple[str, ...]:
         """The releases of Hekat that trained the resumed part, if there is one."""

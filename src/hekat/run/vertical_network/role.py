@@ -59,6 +59,10 @@ class NetworkContext(ColumnsContext):
     def begins_from(self) -> str | None:
         return None if self.start is None else self.start.run_id
 
+    @property
+    def code(self) -> str:
+        return " ".join(code for code in (self.bottom.code, self.top.code) if code)
+
 
 class NetworkRole(ColumnsRole[NetworkPart]):
     """One role, played once over a channel; `result` holds what it left, however it ended."""
@@ -128,7 +132,7 @@ class NetworkRole(ColumnsRole[NetworkPart]):
 
         def save(state: NetworkState) -> None:
             saved = SavedState.of(state, state.epochs_done)
-            kept = PartyCheckpoint(saved, identity, self._kept_releases(), context.started_from)
+            kept = PartyCheckpoint(saved, identity, self._kept_releases(), context.started_from, code=context.code)
             context.observer.save(context.role, kept)
 
         return replace(
