@@ -17,7 +17,7 @@ def train(make_module, load_rows, *, rounds, steps, batch_rows=16, make_optimise
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, help="real data in place of what comes with scikit-learn or this folder")
-    parser.add_argument("--parties", type=int, default=3)
+    parser.add_argument("--parties", type=int, default=3, help="three or more")
     parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--protection", choices=["lattice", "none"], default="lattice", help="none to compare")
     options = parser.parse_args()

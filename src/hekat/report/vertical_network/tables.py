@@ -74,6 +74,10 @@ def learned_table(summary: Mapping[str, Any]) -> Table:
         for one in summary["learned"]
     ]
     rows += [(f"{host} of the labels of {guest}", _of_labels(summary)) for host in summary["settings"]["hosts"]]
+    if summary["settings"]["host_bottom"] == "trained":
+        others = "all others" if len(summary["settings"]["hosts"]) > 1 else guest
+        told = "something, by slopes, which nothing bounds: WAIVED by the job"
+        rows += [(f"{host} of the columns of {others}", told) for host in summary["settings"]["hosts"]]
     several = len(summary["settings"]["hosts"]) > 1 and not is_to_compare(summary["settings"])
     return Table(
         "What each party learned of another",
