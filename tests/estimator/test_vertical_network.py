@@ -79,15 +79,47 @@ def test_fates_form_is_there_to_compare(protection: str) -> None:
 @pytest.mark.parametrize("protection", ["none", pytest.param("lattice", marks=pytest.mark.long)])
 def test_a_sealed_network_trains_without_words_and_opens_its_loss_alone(protection: str) -> None:
     X, y = rows()
-    sizes = {"units": 4, "batch_rows": 50, "epochs": 4, "limit_spreads": 3.0, "shared_rate": 0.02}
-    model = VerticalNetworkClassifier(
-        columns=SPLIT, form="sealed", host_bottom="source", protection=protection, **sizes
-    ).fit(X, y)
+    sizes = {"units": 4, "batch_rows": 50, "epochs": 4, "shared_rate": 0.02}
+    model = VerticalNetworkClassifier(columns=SPLIT, form="sealed", protection=protection, **sizes).fit(X, y)
+    part = model.parts_["clinic"]
+    assert (part.host_bottom, part.limit_spreads) == ("source", 3.0)
+    assert (model.host_bottom, model.limit_spreads) == (None, None)
     assert len(model.losses_) == 4
     assert model.losses_[-1] < model.losses_[0]
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    with pytest.raises(JobError, match="host_bottom"):
+    with pytest.raises(JobError, match=r"host_bottom cannot be used with form 'sealed'.*leave it out"):
         clone(model).set_params(host_bottom="frozen").fit(X, y)
+
+
+def test_a_sealed_network_takes_the_rules_of_its_form_and_what_is_said_stays() -> None:
+    for form, usual in (("shared", ("frozen", 5.0, 0.2)), ("sealed", ("source", 3.0, 0.1))):
+        accepted = {"column_leak_accepted": WAIVER}
+        settings = VerticalNetworkClassifier(form=form, **accepted)._settings(tuple(SPLIT), ("no", "yes"))
+        assert (settings.host_bottom, settings.training.limit_spreads, settings.training.shared_rate) == usual
+    said = VerticalNetworkClassifier(form="sealed", limit_spreads=0.0, shared_rate=0.3, epochs=3)
+    training = said._settings(tuple(SPLIT), ("no", "yes")).training
+    assert (training.limit_spreads, training.shared_rate, training.epochs) == (0.0, 0.3, 3)
+
+
+def test_a_sealed_network_has_two_classes_and_says_what_has_others() -> None:
+    X, y = rows()
+    cure = "the kind of labels cannot be used with form 'sealed'.*set form = 'shared'"
+    with pytest.raises(JobError, match=cure) as refused:
+        VerticalNetworkRegressor(columns=SPLIT, form="sealed").fit(X, X[:, 0])
+    assert "'regression'" in str(refused.value)
+    with pytest.raises(JobError, match=cure) as refused:
+        VerticalNetworkClassifier(columns=SPLIT, form="sealed").fit(X, np.arange(len(y)) % 3)
+    assert "'multiclass'" in str(refused.value)
+
+
+def test_a_host_alone_receives_scores_of_a_sealed_network() -> None:
+    X, y = rows()
+    sizes = {"units": 2, "batch_rows": 100, "epochs": 1, "protection": "none", "receivers": ["laboratory"]}
+    model = VerticalNetworkClassifier(columns=SPLIT, form="sealed", **sizes)
+    with pytest.raises(JobError, match="or train with label_leak_accepted = 'the host may learn labels'"):
+        model.fit(X, y)
+    model.set_params(label_leak_accepted="the host may learn labels").fit(X, y)
+    assert model.predict_proba(X[:9]).shape == (9, 2)
 
 
 def test_a_module_of_the_guests_own_is_its_top() -> None:

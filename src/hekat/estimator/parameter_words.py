@@ -23,6 +23,7 @@ _PARAMETERS = {
     "intersection.kind": "intersection",
     "training.rounds": "rounds",
     "model.name": "the estimator's class",
+    "model.task": "the kind of labels",
 }
 _KEY = re.compile(
     r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|slope_leak|bin_leak|label_privacy|network|intersection|validation)\.\w+"
@@ -36,6 +37,7 @@ _OF_SITE_FILES = {
     'in the site file, dates = ["COLUMN"] makes days since 1970-01-01 of them, ignore leaves the column out': "make "
     "numbers of them, such as days since one date, or leave the column out",
     "name the column under id or ignore in the site file, or": "name the column in id, leave it out, or",
+    "leave the line out": "leave it out",
     "name the column under ignore in the site file": "leave the column out",
 }
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import json
+
 import pytest
 
+from hekat.cli.main import main
 from hekat.cost.vertical_network import cost_of_network_job
 from hekat.errors import InputError, PartyStoppedError, PolicyError
+from hekat.job.site_file import load_site
 from hekat.launch.local.processes import JobFiles
+from hekat.launch.vertical_network.predict import predict_network_jointly
 from hekat.launch.vertical_network.run import run_network_in_processes, run_network_job
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page
@@ -78,10 +84,38 @@ def test_a_site_that_names_other_forms_takes_no_part(sealed) -> None:
         sealed.load_inputs()
 
 
-def test_a_dry_run_reckons_what_epochs_take(sealed) -> None:
-    cost = cost_of_network_job(sealed.load_inputs())
-    assert cost.batch_count == 3
-    assert all(role.later.sent_bytes > 1000 for role in cost.roles)
+def test_a_dry_run_says_who_would_learn_what_and_writes_nothing(sealed, capsys) -> None:
+    before = sorted(sealed.folder.rglob("*"))
+    assert main(["run", str(sealed.job), "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {one["name"]: one["learns"] for one in told["parties"]} == {
+        "clinic": "the mean loss of each epoch",
+        "laboratory": "nothing but when training ends",
+    }
+    assert told["estimate"]["batches"] == 3
+    assert all(role["later"]["sent_bytes"] > 1000 for role in told["estimate"]["roles"])
+    assert sorted(sealed.folder.rglob("*")) == before
+
+
+def test_a_guest_without_columns_trains_on_the_hosts_is_measured_and_predicts(clinics, tmp_path) -> None:
+    table = clinics.folder / "clinic.csv"
+    with table.open(newline="") as file:
+        rows = [[row["patient"], row["label"]] for row in csv.DictReader(file)]
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows([["patient", "label"], *rows])
+    measured = "[validation]\nhold_out = 0.25\n[compare]\ncentralised = true\n"
+    clinics.write_job(measured + SEALED, training=TRAINING, network=NETWORK, waiver="")
+    clinics.job.write_text(clinics.job.read_text().partition("[columns.texture]")[0])
+    clinics.write_site(f"{POLICY}joined_rows = true\n")
+    inputs = clinics.load_inputs()
+    assert all(role.later.sent_bytes > 1000 for role in cost_of_network_job(inputs).roles)
+    run = run_network_job(inputs, tmp_path / "runs")
+    assert [one["kind"] for one in load_summary(run.folder)["results"]] == ["plain", "centralised"]
+    parts = NETWORK_PARTS.load_all(run.folder)
+    # The clinic's ones, and six columns of the laboratory.
+    assert parts["clinic"].part.arrays["sealed_share"].shape == (7, 4, 2)
+    predicted = predict_network_jointly(run.folder, load_site(clinics.folder / "site.toml"), "patients")
+    assert predicted.by_receiver["clinic"].metrics.keys() == {"accuracy", "log_loss", "auc"}
 
 
 @pytest.mark.long

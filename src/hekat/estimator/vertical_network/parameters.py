@@ -21,6 +21,8 @@ from hekat.protocol.vertical_network.settings import (
     HostBottom,
     Protection,
     VerticalNetworkSettings,
+    usual_host_bottom,
+    usual_training,
 )
 
 
@@ -37,10 +39,10 @@ class NetworkParameters(JointTraining):
         protection: `"lattice"`; `"none"`: everything in the clear.
         form: `"shared"`: weights of a host's side lie in shares; `"guest_layer"`: FATE's form, to compare, with
             `host_bottom="trained"` and what that needs; `"sealed"`: two parties, two classes, squares of sums of
-            columns; nothing but the mean loss opens in training. It needs `host_bottom="source"`, and
-            `limit_spreads=3` as a rule.
+            columns; nothing but the mean loss opens in training.
         host_bottom: What a host puts before the interactive layer: `"frozen"`, a fixed map of its columns; `"source"`,
-            the columns; `"trained"`, a network whose gradients open to it, which tell it labels.
+            the columns; `"trained"`, a network whose gradients open to it, which tell it labels. None: `"source"` in
+            form `"sealed"`, else `"frozen"`.
         label_privacy: The epsilon by which labels are replaced once, by chance, 0.1 to 8; None: labels as they are.
             Rows need ids, by which a later fit replaces the same labels.
         label_flips: The file at the guest that all replacements follow from, one for each column of labels; None: this
@@ -69,7 +71,8 @@ class NetworkParameters(JointTraining):
         momentum: Its momentum.
         l2: The penalty on squares of the interactive layer's weights.
         standardise: Whether each party standardises its columns, and the guest a regression's target.
-        limit_spreads: How many spreads a standardised value may lie from 0; 0: no limit.
+        limit_spreads: How many spreads a standardised value may lie from 0; 0: no limit; None: 3 in form `"sealed"`,
+            whose units are squares, else 5.
         validation_fraction: The part of the rows that trains nothing and ends training by `patience`.
         patience: Epochs without enough improvement that end training; 0: off.
         min_improvement: By how much an epoch's loss must improve.
@@ -94,7 +97,7 @@ class NetworkParameters(JointTraining):
         column_leak_accepted: str | None = None,
         protection: Protection = "lattice",
         form: str = SHARED,
-        host_bottom: HostBottom = "frozen",
+        host_bottom: HostBottom | None = None,
         label_privacy: float | None = None,
         label_flips: str | Path | None = None,
         label_leak_accepted: str | None = None,
@@ -116,7 +119,7 @@ class NetworkParameters(JointTraining):
         momentum: float = 0.9,
         l2: float = 0.0,
         standardise: bool = True,
-        limit_spreads: float = 5.0,
+        limit_spreads: float | None = None,
         validation_fraction: float = 0.0,
         patience: int = 0,
         min_improvement: float = 0.0,
@@ -181,7 +184,7 @@ class NetworkParameters(JointTraining):
             classes=classes,
             form=self.form,
             protection=self.protection,
-            host_bottom=self.host_bottom,
+            host_bottom=usual_host_bottom(self.form) if self.host_bottom is None else self.host_bottom,
             network=self._shape(),
             training=self._training(),
             label_privacy=self.label_privacy,
@@ -202,6 +205,7 @@ class NetworkParameters(JointTraining):
         )
 
     def _training(self) -> NetworkTraining:
+        limit = usual_training(self.form).limit_spreads if self.limit_spreads is None else self.limit_spreads
         return NetworkTraining(
             epochs=self.epochs,
             batch_rows=self.batch_rows,
@@ -211,7 +215,7 @@ class NetworkParameters(JointTraining):
             momentum=self.momentum,
             l2=self.l2,
             standardise=self.standardise,
-            limit_spreads=self.limit_spreads,
+            limit_spreads=limit,
             validation_fraction=self.validation_fraction,
             patience=self.patience,
             min_improvement=self.min_improvement,

@@ -22,9 +22,13 @@ from hekat.job.vertical.columns_job import (
 from hekat.protocol.role_names import check_role_name
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.prediction.settings import NetworkPredictionSettings
-from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
 from hekat.protocol.vertical_network.sealed.settings_rules import UNUSED, check_unused
-from hekat.protocol.vertical_network.settings import SEALED, VerticalNetworkSettings
+from hekat.protocol.vertical_network.settings import (
+    SEALED,
+    VerticalNetworkSettings,
+    usual_host_bottom,
+    usual_training,
+)
 
 PROTOCOL: Final = "vertical_network"
 MODEL: Final = "network"
@@ -101,9 +105,7 @@ def _read_settings(top: Section, network: Section) -> VerticalNetworkSettings:
     column_leak, label_leak, slope_leak = map(top.take_section, ("column_leak", "label_leak", "slope_leak"))
     default = VerticalNetworkSettings
     form = protection.take("form", str, default.form)
-    is_sealed = form == SEALED
-    usual_bottom: str = "source" if is_sealed else default.host_bottom
-    if is_sealed:
+    if form == SEALED:
         said = {f"network.{key}" for key in network.remaining()} | {f"training.{key}" for key in training.remaining()}
         check_unused([name for name in UNUSED if name in said])
     settings = VerticalNetworkSettings(
@@ -113,9 +115,9 @@ def _read_settings(top: Section, network: Section) -> VerticalNetworkSettings:
         classes=classes,
         form=form,
         protection=protection.take("kind", str, default.protection),  # type: ignore[arg-type]  # checked as well
-        host_bottom=protection.take("host_bottom", str, usual_bottom),  # type: ignore[arg-type]  # checked too
+        host_bottom=protection.take("host_bottom", str, str(usual_host_bottom(form))),  # type: ignore[arg-type]  # checked too
         network=_read_shape(network),
-        training=NetworkTraining(**read_fields(training, SEALED_TRAINING if is_sealed else NetworkTraining())),
+        training=NetworkTraining(**read_fields(training, usual_training(form))),
         label_privacy=label_privacy.take_optional("epsilon", float),
         rotation_accepted=column_leak.take_optional("accepted", str),
         labels_accepted=label_leak.take_optional("accepted", str),

@@ -10,6 +10,7 @@ from hekat.protocol.vertical.job_settings import check_choice, check_parties, ch
 from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
 from hekat.protocol.vertical_network.network_settings import BY_RULE, NetworkShape, NetworkTraining, rule_rate
 from hekat.protocol.vertical_network.sealed.settings_rules import RULED_RATE, check_sealed
+from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
 
 Task = Literal["binary", "multiclass", "regression"]
 Protection = Literal["lattice", "none"]
@@ -22,6 +23,16 @@ FORMS = (SHARED, GUEST_LAYER, SEALED)
 ROTATION_ACCEPTED: Final = "the guest may learn my columns but for a rotation"
 LABELS_ACCEPTED: Final = "the host may learn labels"
 SLOPES_ACCEPTED: Final = "hosts may learn columns of the guest and of each other"
+
+
+def usual_host_bottom(form: str) -> HostBottom:
+    """What a host puts before the interactive layer where nobody says so."""
+    return "source" if form == SEALED else "frozen"
+
+
+def usual_training(form: str) -> NetworkTraining:
+    """How a network of `form` trains where nobody says so."""
+    return SEALED_TRAINING if form == SEALED else NetworkTraining()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,16 @@ from tests.protocol.vertical_network.rehearsal import GUEST, Rehearsal, ends
 from tests.protocol.vertical_network.sealed.sealed_run import HOST, crossed_tables, make_sealed
 
 from hekat.data import Table
-from hekat.errors import DivergedError, InputError, JobError, KeyRefusedError, PolicyError, ProtocolError, WireError
+from hekat.errors import (
+    BoundError,
+    DivergedError,
+    InputError,
+    JobError,
+    KeyRefusedError,
+    PolicyError,
+    ProtocolError,
+    WireError,
+)
 from hekat.protocol.shares.share_array import add_shares, to_floats
 from hekat.protocol.vertical.prediction_limit import check_prediction_limit
 from hekat.protocol.vertical_network.messages import OutputsMessage
@@ -219,8 +228,10 @@ def test_shares_of_other_scores_and_a_returned_key_are_refused() -> None:
 def test_more_rows_than_odds_allow_are_refused(monkeypatch) -> None:
     run, parts = trained()
     monkeypatch.setattr(predict, "run_bits", lambda shape, steps, momentum: 31.9)
-    with ends(Exception, "go astray too often"):
+    run.sent.clear()
+    with ends(BoundError, "go astray too often"):
         run.predict(parts, unlabelled(crossed_tables(2, 6)))
+    assert not any(run.sent.values())
 
 
 @pytest.mark.parametrize("column", [0, 2])

@@ -22,6 +22,7 @@ from hekat.data import Table
 from hekat.errors import BoundError, DivergedError, InputError, JobError
 from hekat.protocol.vertical_network.model_part import SEALED_SHARE
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
+from hekat.protocol.vertical_network.party_run import NetworkRecord
 from hekat.protocol.vertical_network.row_plan import RowPlan
 from hekat.protocol.vertical_network.sealed.opened_loss import told_loss
 
@@ -127,9 +128,14 @@ def test_a_loss_is_told_no_finer_than_a_bit_for_each_row() -> None:
 
 
 def test_a_run_that_would_go_astray_too_often_is_refused_before_it_begins() -> None:
+    def stop(record: NetworkRecord) -> None:
+        raise AssertionError(f"epoch {record.epoch} was trained")
+
     settings = make_sealed(training={"epochs": 10**6, "momentum": 0.99}, network={"units": 64})
+    run = Rehearsal(settings, crossed_tables(18, 80), runs={name: {"on_epoch": stop} for name in (GUEST, HOST)})
     with ends(BoundError, "a number in shares would go astray too often"):
-        Rehearsal(settings, crossed_tables(18, 80)).run()
+        run.run()
+    assert not any("batch" in step for sent in run.sent.values() for _, step, _ in sent)
 
 
 def test_a_guest_without_columns_trains_on_its_ones_and_the_hosts_squares() -> None:
