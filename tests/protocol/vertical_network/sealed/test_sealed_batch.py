@@ -154,11 +154,11 @@ def test_what_does_not_fit_is_refused() -> None:
     for protection in ("none", "lattice"):
         one, other = make_products(protection)
         held, held_slots = other.hold_matrix(shares, facts), other.hold_slots(numbers)
-        answer, _ = one.answer_matrix(np.ones((3, 2), np.int64), held, facts)
+        answer, _ = one.answer_matrix(np.ones((3, 2), np.int64), one.read_matrix(held, facts), facts)
         sums, _ = one.answer_slots([SlotFactors(numbers, one.read_slots(held_slots, 5))], slots)
         for bad in ((), (held[0][:-1],), (b"",)):
             with pytest.raises(WireCorruptError):
-                one.answer_matrix(np.ones((3, 2), np.int64), bad, facts)
+                one.read_matrix(bad, facts)
         for bad in ((), (answer[0] + b"\0",), (*answer, b"")):
             with pytest.raises(WireCorruptError):
                 other.open_matrix(bad, facts)
@@ -194,3 +194,25 @@ def test_both_protections_open_the_same_units_but_for_truncations() -> None:
         )
         found.append(opened_modular(results))
     assert abs(found[0] - found[1]).max() <= 2
+
+
+@pytest.mark.parametrize("protection", ["none", "lattice"])
+def test_weights_that_serve_several_batches_give_the_units_that_they_give_one(protection: str) -> None:
+    """In the clear bit for bit; encrypted but for a truncation of shares whose masks are others each time."""
+    shape, rng = SHAPES["ragged"], np.random.default_rng(95)
+    columns, products = draw_columns(shape, rng), make_products(protection)
+    weights = share_weights(rng.normal(scale=0.3, size=(shape.width, shape.units + 1)))
+    once = play(shape, products, columns, weights, "step", lambda batch, used, _: batch.forward(used))
+
+    def turn(batch: SealedBatch, used: np.ndarray, is_guest: bool) -> list[np.ndarray]:
+        met = batch.meet_weights(used, 4)
+        return [batch.forward(used, met) for _ in range(2)]
+
+    several = play(shape, products, columns, weights, "step", turn)
+    if protection == "none":
+        assert all(np.array_equal(one, found[0]) for one, found in zip(once, several, strict=True))
+    for found in zip(*several, strict=True):
+        assert abs(opened_modular(found) - opened_modular(once)).max() <= 1
+    if protection == "lattice":
+        # Masks are fresh: what the guest has of one product tells nothing of the next one.
+        assert (several[0][0] != several[0][1]).any(axis=0).all()

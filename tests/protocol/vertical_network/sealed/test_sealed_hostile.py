@@ -188,7 +188,7 @@ def test_a_key_holder_that_sends_other_numbers_opens_uniform_ones() -> None:
     guest.meet(HOST, host.public_key)
     host.meet(GUEST, guest.public_key)
     columns, facts = rng.integers(-(1 << 17), 1 << 17, (300, 4)), MatrixFacts(300, 4, 4)
-    held = guest.hold_matrix(from_integers(np.eye(4, dtype=np.int64)), facts)
+    held = host.read_matrix(guest.hold_matrix(from_integers(np.eye(4, dtype=np.int64)), facts), facts)
     shares = []
     for _ in range(2):
         answer, _own = host.answer_matrix(columns, held, facts)

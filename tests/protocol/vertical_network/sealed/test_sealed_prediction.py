@@ -63,7 +63,12 @@ def test_scores_are_those_of_the_network_in_one_place(protection, monkeypatch) -
     monkeypatch.setattr(predict, "BLOCK_ROWS", 16)
     run, parts = trained(protection, labels_accepted=LABELS_ACCEPTED)
     rows = unlabelled(crossed_tables(2, 37))
+    run.sent.clear()
     found = run.predict(parts, rows, (GUEST, HOST))
+    for party in (GUEST, HOST):
+        steps = [step for _, step, _ in run.sent[party]]
+        assert [step for step in steps if step.endswith("units/factors")] == ["predict/block-1/units/factors"]
+        assert len([step for step in steps if step.endswith("units/answer")]) == 3
     expected = in_one_place(parts, rows)
     # Rounding of columns, weights and units, then of the told score with the noise of both.
     assert abs(found[GUEST][:, 0] - log_odds_of(expected)).max() < NEAR

@@ -7,6 +7,7 @@ and the guest answers.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -57,6 +58,15 @@ class Slopes(NamedTuple):
     loss: ModularShares
 
 
+@dataclass(frozen=True)
+class MetWeights:
+    """What `SealedBatch.meet_weights` took: the other party's weights for the own columns, encrypted."""
+
+    theirs: Any
+    most_rows: int
+    uses: int
+
+
 class SealedBatch:
     """One party's half of one batch, with `columns` int64 (rows, own width) at 2^-16."""
 
@@ -76,15 +86,24 @@ class SealedBatch:
         self._own_width, self._other_width = widths if is_guest else widths[::-1]
         self._held: Any = None
 
-    def forward(self, used: ShareArray) -> ModularShares:
-        """Shares of P at 2^-12, (primes, rows, units + 1), of shares of all weights at 2^-20."""
-        shape = self._shape
-        answered = MatrixFacts(shape.rows, self._own_width, shape.units + 1)
-        opened = MatrixFacts(shape.rows, self._other_width, shape.units + 1)
-        guests, hosts = used[: shape.guest_width], used[shape.guest_width :]
-        own, other = (guests, hosts) if self._is_guest else (hosts, guests)
-        total = matmul_integers(self._columns, own)
-        for cross in self._cross("units", self._columns, other, answered, opened):
+    def meet_weights(self, used: ShareArray, uses: int = 1) -> MetWeights:
+        """Give and take shares of the weights, encrypted, for `uses` batches that have at most this one's rows.
+
+        `used` are the shares of all weights at 2^-20 that all these batches take.
+        """
+        rows = self._shape.rows
+        answered, opened = self._weight_facts(rows, uses)
+        return MetWeights(self._give_and_take("units", self._split(used)[1], answered, opened), rows, uses)
+
+    def forward(self, used: ShareArray, met: MetWeights | None = None) -> ModularShares:
+        """Shares of P at 2^-12, (primes, rows, units + 1), of shares of all weights at 2^-20.
+
+        `met`: what the first of several batches with these weights took; None: this batch gives and takes its own.
+        """
+        met = self.meet_weights(used) if met is None else met
+        total = matmul_integers(self._columns, self._split(used)[0])
+        answered, opened = self._weight_facts(met.most_rows, met.uses)
+        for cross in self._multiply("units", self._columns, met.theirs, answered, opened):
             total = add_shares(total, cross)
         return self._truncation.into_modular(total, UNIT_SHIFT)
 
@@ -117,19 +136,37 @@ class SealedBatch:
         answered = MatrixFacts(self._own_width, shape.rows, shape.units + 1)
         opened = MatrixFacts(self._other_width, shape.rows, shape.units + 1)
         turned = np.ascontiguousarray(self._columns.T)
-        answer, opening = self._cross("gradient", turned, factors, answered, opened)
+        theirs = self._give_and_take("gradient", factors, answered, opened)
+        answer, opening = self._multiply("gradient", turned, theirs, answered, opened)
         own = add_shares(matmul_integers(turned, factors), answer)
         summed = np.concatenate((own, opening) if self._is_guest else (opening, own))
         weights = np.stack([constant(sign) for sign in shape.signs] + [constant(1 << LINEAR_LIFT)])
         return multiply(summed, weights)
 
-    def _cross(
-        self, step: str, plain: IntArray, held: ShareArray, answered: MatrixFacts, opened: MatrixFacts
+    def _split(self, used: ShareArray) -> tuple[ShareArray, ShareArray]:
+        """Shares of the weights of the own columns, and of the other party's."""
+        guests, hosts = used[: self._shape.guest_width], used[self._shape.guest_width :]
+        return (guests, hosts) if self._is_guest else (hosts, guests)
+
+    def _weight_facts(self, most_rows: int, uses: int) -> tuple[MatrixFacts, MatrixFacts]:
+        """Of the own columns times weights, which is answered, and of the other party's, which is opened."""
+        rows, columns = self._shape.rows, self._shape.units + 1
+        return (
+            MatrixFacts(rows, self._own_width, columns, most_rows, uses),
+            MatrixFacts(rows, self._other_width, columns, most_rows, uses),
+        )
+
+    def _give_and_take(self, step: str, held: ShareArray, answered: MatrixFacts, opened: MatrixFacts) -> Any:
+        """Send own numbers encrypted; the other's, as `read_matrix` has them."""
+        self._peer.send(f"{step}/factors", self._products.hold_matrix(held, opened))
+        return self._products.read_matrix(self._peer.receive(f"{step}/factors"), answered)
+
+    def _multiply(
+        self, step: str, plain: IntArray, theirs: Any, answered: MatrixFacts, opened: MatrixFacts
     ) -> tuple[ShareArray, ShareArray]:
         """Own shares of the own columns times the other's numbers, and of its columns times the own numbers."""
         peer, products = self._peer, self._products
-        peer.send(f"{step}/factors", products.hold_matrix(held, opened))
-        answer, share = products.answer_matrix(plain, peer.receive(f"{step}/factors"), answered)
+        answer, share = products.answer_matrix(plain, theirs, answered)
         peer.send(f"{step}/answer", answer)
         return share, products.open_matrix(peer.receive(f"{step}/answer"), opened)
 

@@ -19,11 +19,16 @@ Payload = tuple[bytes, ...]
 
 @dataclass(frozen=True)
 class MatrixFacts:
-    """A plain matrix (rows, inner) of features times shares mod 2^128 (inner, columns)."""
+    """A plain matrix (rows, inner) of features times shares mod 2^128 (inner, columns).
+
+    The shares are held for `uses` products, of at most `most_rows` rows each; None: of `rows`.
+    """
 
     rows: int
     inner: int
     columns: int
+    most_rows: int | None = None
+    uses: int = 1
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,14 @@ class CrossProducts(Protocol):
         """Own shares (inner, columns, 2)."""
         ...
 
-    def answer_matrix(self, plain: IntArray, held: Payload, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
-        """The answer for the holder, and the own share of the product, (rows, columns, 2)."""
+    def read_matrix(self, held: Payload, facts: MatrixFacts) -> Any:
+        """The other party's shares, once for all products with them."""
+        ...
+
+    def answer_matrix(self, plain: IntArray, held: Any, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
+        """The answer for the holder, under a mask of its own, and the own share of the product, (rows, columns, 2).
+
+        `held` is what `read_matrix` made of the holder's shares."""
         ...
 
     def open_matrix(self, answer: Payload, facts: MatrixFacts) -> ShareArray:

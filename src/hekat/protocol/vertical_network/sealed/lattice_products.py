@@ -13,6 +13,7 @@ from hekat.protocol.vertical_network.fixed_point import FEATURE_BITS, IntArray, 
 from hekat.protocol.vertical_network.sealed.cross_products import MatrixFacts, Payload, SlotFactors, SlotFacts
 from hekat.scheme.bfv import PRODUCTS, PublicKey, generate_keys
 from hekat.scheme.bfv.shared_products import (
+    EncryptedMatrix,
     MatrixLayout,
     encrypt_matrix,
     lay_out_matrices,
@@ -62,10 +63,12 @@ class LatticeProducts:
     def hold_matrix(self, shares: ShareArray, facts: MatrixFacts) -> Payload:
         return (write_matrix(encrypt_matrix(self._pair.private, shares, _layout_of(facts))),)
 
-    def answer_matrix(self, plain: IntArray, held: Payload, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
-        layout = _layout_of(facts)
+    def read_matrix(self, held: Payload, facts: MatrixFacts) -> EncryptedMatrix:
         (data,) = _of_length(held, 1)
-        answer, share = multiply_masked(prepare_matrix(plain, layout), read_matrix(data, self._their_key, layout))
+        return read_matrix(data, self._their_key, _layout_of(facts))
+
+    def answer_matrix(self, plain: IntArray, held: EncryptedMatrix, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
+        answer, share = multiply_masked(prepare_matrix(plain, _layout_of(facts)), held)
         return (write_answer(answer),), share
 
     def open_matrix(self, answer: Payload, facts: MatrixFacts) -> ShareArray:
@@ -112,14 +115,16 @@ def _term_of(factors: SlotFactors, number: int, prime: int) -> SlotTerm:
 
 
 def _layout_of(facts: MatrixFacts) -> MatrixLayout:
-    return lay_out_matrices(
+    layout = lay_out_matrices(
         bits=RING_BITS,
-        rows=facts.rows,
+        rows=facts.rows if facts.most_rows is None else facts.most_rows,
         inner=facts.inner,
         columns=facts.columns,
         plain_bound=bound_of(FEATURE_BITS),
         opened=False,
+        uses=facts.uses,
     )
+    return layout.with_rows(facts.rows)
 
 
 def _sums_of(facts: SlotFacts, prime: int) -> SlotSums:

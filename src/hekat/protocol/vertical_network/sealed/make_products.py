@@ -48,7 +48,11 @@ class MeasuredProducts:
         with self._watch.measure(ENCRYPT):
             return self._products.hold_matrix(shares, facts)
 
-    def answer_matrix(self, plain: IntArray, held: Payload, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
+    def read_matrix(self, held: Payload, facts: MatrixFacts) -> Any:
+        with self._watch.measure(PRODUCTS):
+            return self._products.read_matrix(held, facts)
+
+    def answer_matrix(self, plain: IntArray, held: Any, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
         with self._watch.measure(PRODUCTS):
             return self._products.answer_matrix(plain, held, facts)
 

@@ -26,8 +26,11 @@ class PlainProducts:
     def hold_matrix(self, shares: ShareArray, facts: MatrixFacts) -> Payload:
         return _write(shares)
 
-    def answer_matrix(self, plain: IntArray, held: Payload, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
-        product = matmul_integers(plain, _read(held, (facts.inner, facts.columns, 2)))
+    def read_matrix(self, held: Payload, facts: MatrixFacts) -> ShareArray:
+        return _read(held, (facts.inner, facts.columns, 2))
+
+    def answer_matrix(self, plain: IntArray, held: ShareArray, facts: MatrixFacts) -> tuple[Payload, ShareArray]:
+        product = matmul_integers(plain, held)
         return _write(product), np.zeros_like(product)
 
     def open_matrix(self, answer: Payload, facts: MatrixFacts) -> ShareArray:

@@ -1,9 +1,10 @@
 """The role of guest or host in a joint prediction by a sealed network: nothing opens but scores, to their receivers.
 
 1. the guest says which model, how many rows and who receives, with its key; the host refuses others, and sends its own
-2. each block of rows: shares of units and of their squares summed, as in a batch of the training
-3. a party that sends its shares adds its noise of the row; both cut to what is told (`score_shares`)
-4. each sends its shares to the other where that one receives, and a receiver adds both
+2. each sends its share of the weights encrypted, once for all blocks of rows
+3. each block of rows: shares of units and of their squares summed, as in a batch of the training; masks are anew
+4. a party that sends its shares adds its noise of the row; both cut to what is told (`score_shares`)
+5. each sends its shares to the other where that one receives, and a receiver adds both
 
 Nobody sees weights, units or the other's columns while both follow the protocol. A receiver that lies multiplies by
 other numbers than its shares, and reads what it likes of the other's columns of these rows, or of the weights: no more
@@ -129,16 +130,20 @@ def _share_scores(
     secret = part.arrays[SEALED_SHARE]
     # Pads of this session, which no training and no other prediction has.
     weights = SharedWeights(channel.session_id.hex(), secret, is_guest=part.is_guest)
-    found = []
-    for number, block in enumerate(blocks_of(len(columns), BLOCK_ROWS)):
+    used = weights.begin_step(PREDICT_STEP)
+    found: list[ScoreShare] = []
+    blocks, met = blocks_of(len(columns), BLOCK_ROWS), None
+    for number, block in enumerate(blocks):
         step, rows = block_step(PREDICT_STEP, number), columns[block]
-        used = weights.begin_step(step)
+        cut = weights.modular_of(step)
         peer = ChannelPeer(channel, other, part.protection, step, watch)
-        batch = SealedBatch(peer, products, shape_of(part, len(rows)), rows, weights.modular, is_guest=part.is_guest)
-        scores = batch.scores(batch.forward(used))
+        batch = SealedBatch(peer, products, shape_of(part, len(rows)), rows, cut, is_guest=part.is_guest)
+        # The first block is the largest.
+        met = batch.meet_weights(used, len(blocks)) if met is None else met
+        scores = batch.scores(batch.forward(used, met))
         if is_sent:
             scores = add_noise(scores, rows, secret)
-        found.append(cut_share(scores, weights.modular))
+        found.append(cut_share(scores, cut))
     return np.concatenate(found)
 
 
