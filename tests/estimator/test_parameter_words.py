@@ -70,6 +70,18 @@ def test_a_refusal_that_is_reworded_says_so_in_every_form() -> None:
     assert str(error) == "epochs refused; expected 1; got 0; cure: correct epochs"
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("give hekat.model.split.module_bottom(FUNCTION)", "give hekat.model.split.module_bottom(FUNCTION)"),
+        ("correct the layer, or the job's network.host_width", "correct the layer, or host_width"),
+        ("(training.epochs) or protection.kind", "(epochs) or protection"),
+    ],
+)
+def test_keys_of_a_job_are_renamed_and_modules_are_not(text: str, named: str) -> None:
+    assert to_parameters(text) == named
+
+
 def test_tables_with_other_columns_are_not_sent_to_a_site_file() -> None:
     tables = {name: RNG.normal(size=(60, width)) for name, width in (("a", 2), ("b", 3), ("c", 2))}
     with pytest.raises(InputError, match="do not have the same columns") as refused:

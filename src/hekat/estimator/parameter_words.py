@@ -26,7 +26,7 @@ _PARAMETERS = {
     "model.task": "the kind of labels",
 }
 _KEY = re.compile(
-    r"\b(?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|slope_leak|bin_leak|label_privacy|network|intersection|validation)\.\w+"
+    r"(?:\bthe job's )?(?<![\w.])((?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|slope_leak|bin_leak|label_privacy|network|intersection|validation)\.\w+)"
 )
 # What sites have to allow besides: an estimator is asked by nobody but its caller.
 _POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")
@@ -58,7 +58,7 @@ def in_parameters(method: Callable[P, T]) -> Callable[P, T]:
 
 def to_parameters(text: str) -> str:
     """`text` with every key of a job, such as `training.epochs`, as the parameter that stands for it."""
-    named = _KEY.sub(lambda key: _PARAMETERS.get(key[0], key[0].partition(".")[2]), text)
+    named = _KEY.sub(lambda key: _PARAMETERS.get(key[1], key[1].partition(".")[2]), text)
     named = _POLICY.sub("", named)
     for of_site_file, here in _OF_SITE_FILES.items():
         named = named.replace(of_site_file, here)

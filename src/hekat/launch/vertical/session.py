@@ -50,7 +50,7 @@ def load_unfinished(form: CheckpointForm[Any], folder: Path, job: AnyJob) -> dic
             f"the run in {folder} is finished",
             expected="a run that stopped before its end",
             got=f"a {SUMMARY_FILE}",
-            cure=f"begin a new run, with more {form.word}s in the job file if you want more",
+            cure=f"begin a new run, with more {form.word}s in the job file or, from this model on, with --start-from",
         )
     RoleFolders(folder, roles_of(job)).recover()
     assert isinstance(job, ColumnsJob)  # the caller's protocol has such jobs alone
