@@ -25,9 +25,11 @@ _PARAMETERS = {
     "model.name": "the estimator's class",
     "model.task": "the kind of labels",
 }
-_KEY = re.compile(
-    r"(?:\bthe job's )?(?<![\w.])((?:training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|slope_leak|bin_leak|label_privacy|network|intersection|validation)\.\w+)"
+_SECTIONS = (
+    "training|protection|fixed_point|prediction|model|codec|label_leak|column_leak|slope_leak|bin_leak|label_privacy|"
+    "network|intersection|validation"
 )
+_KEY = re.compile(rf"(?:\bthe job's )?(?<![\w.])((?:{_SECTIONS})\.\w+)")
 # What sites have to allow besides: an estimator is asked by nobody but its caller.
 _POLICY = re.compile(r" and every site (?:and )?(?:policy\.\w+ = true(?: and )?)+")
 
