@@ -19,10 +19,10 @@ from hypothesis import settings
 from hekat.channel import SealedChannel
 from hekat.scheme import paillier, rsa
 
-pytest_plugins = ["tests.durations", "tests.left_out", "tests.marks.cases"]
+pytest_plugins = ["tests.durations", "tests.limits.hang_limit", "tests.left_out", "tests.marks.cases"]
 
 VECTORS = Path(__file__).parent / "vectors"
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 # What a test says that is skipped for want of an extra of pyproject.toml.
 NEEDS = re.compile(r"needs hekat\[(\w+)\]")
 

@@ -88,17 +88,17 @@ class Durations:
         self._tests: Counter[str] = Counter()
         self._last_s = 0.0
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
         self._last_s = cpu_seconds()
-        return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
-        """Give the report of a set-up, call or tear-down what was used since the one before; it travels with it."""
+        """Give a test's last report, the tear-down's, what was used since the one before; it travels with it."""
         report = yield
-        now_s = cpu_seconds()
-        report.cpu_s, self._last_s = now_s - self._last_s, now_s
+        if report.when == "teardown":
+            now_s = cpu_seconds()
+            report.cpu_s, self._last_s = now_s - self._last_s, now_s
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:

@@ -3,8 +3,9 @@
 No machine stops in tests, so files are written and not waited for until they are on the disk. Runs end with a report of
 words and tables, without plots, but for tests marked `drawn`. Paillier keys that a run would search for are the stored
 test keys of that size, the proof of a key is checked once, and randomisers are powers with short exponents. What a run
-will take is measured for a millisecond, with keys that are made once. Where these things are themselves tested, they
-are as outside of tests.
+will take is measured for a millisecond, with keys that are made once. Threads that look now and then whether they are
+to end look a hundred times a second. Where these things are themselves tested, they are as outside of tests. The
+reference engine takes powers by GMP, which are those that Python's own `pow` takes several times as long for.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import pytest
 
 from hekat import report
 from hekat.cost import calibrate
+from hekat.engine import reference
 from hekat.engine.interface import Engine, FixedBaseTable, ResidueArray
 from hekat.engine.limbs import limbs_from_ints
 from hekat.scheme.paillier import PrivateKey, PublicKey
@@ -46,6 +48,13 @@ RANDOMISED = (
 RANDOMISERS = ("standard_randomisers", "djn_randomisers", "crt_randomisers")
 SHORT_BITS = 64
 MEASURED_WITH_KEYS = {"hekat.cost.calibrate", "hekat.cost.vertical_linear"}
+LOOKS = (
+    ("hekat.launch.flower.party_process", "_LOOK_EVERY_S"),
+    ("hekat.launch.flower.grid_post", "_LOOK_FOR_NODES_S"),
+    ("hekat.launch.nvflare.controller", "_LOOK_FOR_END_S"),
+    ("hekat.launch.nvflare.site_process", "_LOOK_FOR_ABORT_S"),
+    ("hekat.launch.nvflare.protected.handover", "_LOOK_FOR_ABORT_S"),
+)
 STORED_KEYS = Path(__file__).parent / "vectors" / "paillier_keys.json"
 
 
@@ -59,6 +68,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
             for module, name in plots():
                 patch.setattr(module, name, lambda summary: "<svg></svg>")
         patch.setattr(calibrate, "LEAST_S", 0.001)
+        patch.setattr(reference, "pow", power, raising=False)
+        for name, constant in LOOKS:
+            if name in sys.modules:
+                patch.setattr(sys.modules[name], constant, 0.01)
         for name in MEASURED_WITH_KEYS & sys.modules.keys():
             patch.setattr(sys.modules[name], "make_passing_key", take_passing_key)
         if not item.nodeid.startswith(KEYS_SEARCHED):
@@ -79,6 +92,10 @@ def plots() -> list[tuple[ModuleType, str]]:
 
 def is_plot(module: ModuleType, name: str) -> bool:
     return name.startswith("plot_") and callable(getattr(module, name))
+
+
+def power(base: int, exponent: int, n: int) -> int:
+    return int(gmpy2.powmod(base, exponent, n))
 
 
 search = key_pair.find_prime_pair
