@@ -56,6 +56,8 @@ def test_what_is_feared_for_decides(tmp_path, capsys) -> None:
     assert not site.policy.column_leak_waiver
     check_site_allows_network(site, job)
     text = (tmp_path / "new" / "job.toml").read_text()
+    assert "#centralised = false" in text
+    assert "who learns scores of new rows; nobody else does" in text
     (tmp_path / "new" / "job.toml").write_text(_DEFAULT.sub("", text))
     again = load_network_job(tmp_path / "new" / "job.toml")
     assert (again.settings, again.prediction) == (job.settings, job.prediction)

@@ -114,7 +114,9 @@ def _learns(inputs: NetworkInputs, party: str) -> str:
     """What this party would learn of the others, in a few words."""
     settings = inputs.job.settings
     if settings.form == SEALED:
-        return "the mean loss of each epoch" if party == settings.guest else "nothing but when training ends"
+        learns = "the mean loss of each epoch" if party == settings.guest else "nothing but when training ends"
+        is_told = inputs.job.measures and party in inputs.job.prediction.receivers
+        return f"{learns}, and scores of rows to measure on" if is_told else learns
     if party == settings.guest:
         return "features of hosts but for a rotation"
     if settings.host_bottom == "trained" and settings.label_privacy is not None:

@@ -80,10 +80,7 @@ def network_sections(job: NewGuestJob) -> list[list[str]]:
         ],
         *matching_sections(job),
         _prediction(job),
-        [
-            "[compare]                                # what the report shows beside the encrypted run",
-            default("centralised", False, "one machine only: the same network on the joined rows; sites must allow it"),
-        ],
+        _comparison(),
     ]
 
 
@@ -102,7 +99,15 @@ def _sealed_sections(job: NewGuestJob) -> list[list[str]]:
         ],
         [label_leak, example("accepted", LABELS_ACCEPTED, "the guest's site has to allow it: label_leak_waiver")],
         *matching_sections(job),
-        _prediction(job),
+        _prediction(job, "nobody else does"),
+        _comparison(),
+    ]
+
+
+def _comparison() -> list[str]:
+    return [
+        "[compare]                                # what the report shows beside the encrypted run",
+        default("centralised", False, "one machine only: the same network on the joined rows; sites must allow it"),
     ]
 
 
@@ -111,8 +116,8 @@ def _training(usual: NetworkTraining, unused: Sequence[str] = ()) -> list[str]:
     return ["[training]", *(default(name, getattr(usual, name), _TRAINING[name]) for name in named)]
 
 
-def _prediction(job: NewGuestJob) -> list[str]:
-    return ["[prediction]", default("receivers", [job.guest], "who learns scores of new rows; the guest always does")]
+def _prediction(job: NewGuestJob, who_else: str = "the guest always does") -> list[str]:
+    return ["[prediction]", default("receivers", [job.guest], f"who learns scores of new rows; {who_else}")]
 
 
 def _network(job: NewGuestJob) -> list[str]:
