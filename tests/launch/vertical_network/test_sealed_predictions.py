@@ -9,6 +9,7 @@ from hekat.errors import PartyStoppedError, PolicyError, StateError
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_network.predict import predict_network_jointly
 from hekat.launch.vertical_network.run import run_network_job
+from hekat.protocol.vertical_network.sealed import first_shares
 from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page
@@ -25,14 +26,25 @@ def write_sealed(clinics, kind: str = "none", sections: str = MEASURED, training
     clinics.write_site(POLICY)
 
 
+@pytest.fixture
+def same_start(monkeypatch) -> None:
+    """First weights of the run, and of the network in floats, that are the same in every test run: seeds 11, 12, 13.
+
+    Of 6,000 fresh starts of the latter one ended at a loss of 0.49, most of them at 0.30 to 0.33.
+    """
+    draw, seeds = np.random.default_rng, iter((11, 12))
+    monkeypatch.setattr(first_shares, "draw_seed", lambda run, purpose: next(seeds))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed=13: draw(seed))
+
+
 @pytest.mark.quick_cases("lattice")
 @pytest.mark.parametrize("kind", ["none", "lattice"])
+@pytest.mark.usefixtures("same_start")
 def test_a_run_is_measured_on_rows_that_it_held_out(clinics, tmp_path, kind) -> None:
     write_sealed(clinics, kind, f"{MEASURED}[compare]\ncentralised = true\n")
     clinics.write_site(f"{POLICY}joined_rows = true\n")
     summary = load_summary(run_network_job(clinics.load_inputs(), tmp_path / "runs").folder)
     own, joined = summary["results"]
-    # Weights begin with secrets: 12 runs had an AUC of 0.959 or more, and a log loss of 0.275 or less.
     for found in (own, joined):
         assert found["metrics"]["auc"] > 0.7
         assert found["metrics"]["log_loss"] < 0.69
@@ -45,6 +57,7 @@ def test_a_run_is_measured_on_rows_that_it_held_out(clinics, tmp_path, kind) -> 
     assert "It is the Taylor form of the log-loss." in page
 
 
+@pytest.mark.usefixtures("same_start")
 def test_new_rows_are_predicted_jointly_and_counted(clinics, tmp_path) -> None:
     """Rows lie in another order at each party; they meet by their ids."""
     few_epochs = TRAINING.replace("10", "4")
