@@ -22,7 +22,7 @@ from hekat.scheme import paillier, rsa
 pytest_plugins = ["tests.durations", "tests.limits.hang_limit", "tests.left_out", "tests.marks.cases"]
 
 VECTORS = Path(__file__).parent / "vectors"
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 # What a test says that is skipped for want of an extra of pyproject.toml.
 NEEDS = re.compile(r"needs hekat\[(\w+)\]")
 
