@@ -67,7 +67,9 @@ def test_what_is_feared_for_decides(tmp_path, capsys) -> None:
 def test_a_network_that_keeps_columns_is_of_two_parties_and_two_classes(tmp_path, capsys, option: list[str]) -> None:
     made = ["init", str(tmp_path / "new"), "--protocol", "vertical_network", "--fear-for", "columns"]
     assert main([*made, *option]) == 2
-    assert "a network that keeps columns" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "a network that keeps columns" in told
+    assert "with --protocol vertical_linear all lies in shares too" in told
     assert not (tmp_path / "new").exists()
 
 

@@ -37,6 +37,15 @@ class Wide(torch.nn.Linear):
     def __init__(self, column_count, output_count):
         super().__init__(column_count, output_count + 1)
 """
+STEEP = """
+
+class Steep(torch.nn.Linear):
+    def __init__(self, unit_count, output_count):
+        super().__init__(unit_count, output_count)
+
+    def forward(self, outputs):
+        return 1e6 * super().forward(outputs)
+"""
 
 
 def refused(clinics, capsys) -> str:
@@ -68,6 +77,18 @@ def test_a_module_that_cannot_be_a_bottom(clinics, capsys, module: str, words: s
     told = refused(clinics, capsys)
     assert "party 'laboratory' stopped" in told
     assert words in told
+
+
+def test_slopes_beyond_their_range(clinics, capsys) -> None:
+    """A top of the guest's own gives outputs so large that the slopes of its inputs have no room."""
+    pytest.importorskip("torch", reason="needs hekat[torch]")
+    (clinics.folder / "net.py").write_text(NET + STEEP)
+    site = clinics.folder / "site.toml"
+    site.write_text(f"{site.read_text()}[party.clinic.model.own]\nfunction = 'net:Steep'\n")
+    clinics.write_job(CLEAR, network="[network]\nunits = 6\ntop = 'own'\n")
+    told = refused(clinics, capsys)
+    assert "party 'clinic' stopped" in told
+    assert "slopes of the interactive layer lie beyond their range expected: magnitudes below 8" in told
 
 
 def test_labels_at_a_host(clinics, capsys) -> None:

@@ -57,12 +57,15 @@ class NewGuestJob:
             if self.protection not in TREE_PROTECTIONS:
                 _refuse("--protection", " or ".join(TREE_PROTECTIONS), self.protection, "choose one of them")
         if self.is_sealed:
+            others = "with --protocol vertical_linear all lies in shares too"
             if len(self.hosts) != 1:
-                cure = "name one host; with --fear-for labels there may be several"
-                _refuse("--hosts", "one host: a network that keeps columns is of two parties", f"{self.hosts}", cure)
+                cure = f"name one host; {others}, among any number of parties"
+                expected = "one host: a network that keeps columns is of two parties"
+                _refuse("--fear-for columns", expected, ", ".join(self.hosts), cure)
             if len(self.classes) != 2:
+                cure = f"of two classes name them: --classes no,yes; {others}, of more classes or numbers"
                 got = ", ".join(self.classes) or "none"
-                _refuse("--classes", "two: a network that keeps columns has no others", got, "name two: no,yes")
+                _refuse("--fear-for columns", "two classes: a network that keeps columns has no others", got, cure)
         if not self.is_regression:
             if self.classes and len(set(self.classes)) < max(2, len(self.classes)):
                 _refuse("--classes", "two different classes or more", ", ".join(self.classes), "name them: no,yes")
