@@ -16,14 +16,13 @@ from hekat.channel.in_process import InProcessHub
 from hekat.errors import ChannelError, ChannelTimeoutError, InputError, PartyStoppedError
 
 
-def hekat_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("hekat-")]
-
-
 @pytest.fixture(autouse=True)
 def _all_threads_are_joined():
+    """Of other tests some may go on for a while."""
+    before = set(threading.enumerate())
     yield
-    assert hekat_threads() == []
+    left = set(threading.enumerate()) - before
+    assert [thread.name for thread in left if thread.name.startswith("hekat-")] == []
 
 
 def wait_for_ever_on(sender: str, seen: list[PartyStoppedError]):

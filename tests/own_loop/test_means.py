@@ -261,6 +261,7 @@ def test_selections_may_take_turns(play_with) -> None:
 
 
 def test_the_code_of_parties_takes_turns_in_their_order(play_with) -> None:
+    before = set(threading.enumerate())
     running, order = [], []
 
     def code(party: Party):
@@ -274,7 +275,8 @@ def test_the_code_of_parties_takes_turns_in_their_order(play_with) -> None:
 
     play_with(code)
     assert order == [*THREE * 3, *(f"{party} ends" for party in THREE)]
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("hekat-")]
+    left = set(threading.enumerate()) - before
+    assert not [thread for thread in left if thread.name.startswith("hekat-")]
 
 
 def test_a_parameter_set_of_two_parties_needs_their_word(play_with) -> None:
