@@ -116,6 +116,8 @@ receivers = ["bank", "insurer"]
             '[protection]\nhost_bottom = "source"\n[network.bottoms]\ninsurer = "net"\n',
             "gives insurer a bottom that it has no use for",
         ),
+        ('[network]\ntop = " "\n', "network.top names nothing"),
+        ('[network.bottoms]\ninsurer = ""\n', "network.bottoms.insurer names nothing"),
         ("[network]\ntop = 3\n", "network.top has the wrong type"),
         ('[network]\ntop = "net"\ntop_hidden = [4]\n', "network.top_hidden has no use beside network.top"),
         ('[protection]\nform = "sealed"\n[network]\ntop = "net"\n', "network.top has no use for a sealed network"),

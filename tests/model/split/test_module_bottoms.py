@@ -52,6 +52,12 @@ def test_a_frozen_module_gives_the_same_features_in_training() -> None:
     np.testing.assert_array_equal(again.evaluate(task.features), bottom.evaluate(task.features))
 
 
+def test_lazy_layers_are_made_from_the_first_rows_and_the_seed() -> None:
+    made = [module_bottom(lambda: torch.nn.LazyLinear(4))(task_of(trains=True)) for _ in range(2)]
+    assert made[0].arrays()["weight"].shape == (4, 3)
+    np.testing.assert_array_equal(made[0].arrays()["weight"], made[1].arrays()["weight"])
+
+
 class Drawing(torch.nn.Module):  # type: ignore[misc, name-defined]
     """A module whose features differ from call to call, in eval() mode too."""
 

@@ -148,6 +148,8 @@ def _read_names(section: Section) -> dict[str, str]:
 
 def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings) -> None:
     """Raise JobError for a bottom of nobody, or of a host that has none."""
+    for party, model in bottoms.items():
+        _check_named(f"network.bottoms.{party}", model)
     strangers = [name for name in bottoms if name not in settings.parties]
     if strangers:
         raise JobError(
@@ -181,8 +183,21 @@ def _check_bottoms(bottoms: Mapping[str, str], settings: VerticalNetworkSettings
         )
 
 
+def _check_named(key: str, model: str) -> None:
+    """Raise JobError for a model of a site without a name."""
+    if not model.strip():
+        raise JobError(
+            f"{key} names nothing",
+            expected="the name of a model of the site",
+            got=repr(model),
+            cure="name one, or leave the line out for Hekat's own",
+        )
+
+
 def _check_top(top: str | None, settings: VerticalNetworkSettings) -> None:
     """Raise JobError for a top of the guest's own that nothing would go through, or with layers of another."""
+    if top is not None:
+        _check_named("network.top", top)
     if top is not None and settings.form == SEALED:
         raise JobError(
             "network.top has no use for a sealed network",

@@ -196,8 +196,10 @@ class ModuleBottom:
     def _check_eval_is_steady(self, rows: FloatArray) -> None:
         """Raise InputError unless the module in eval() mode maps the same rows to the same numbers twice, and stays
         as it is."""
+        # A first call makes the tensors of lazy layers.
+        with seeded(self._draws):
+            features = self.evaluate(rows)
         before = {key: tensor.clone() for key, tensor in self._module.state_dict().items()}
-        features = self.evaluate(rows)
         after, again = self._module.state_dict(), self.evaluate(rows)
         if not np.array_equal(features, again) or any(_differ(after[key], tensor) for key, tensor in before.items()):
             raise InputError(

@@ -71,7 +71,8 @@ def to_floats(what: str, values: Residues, fraction_bits: int, terms: int, cure:
     """Numbers mod 2^PRODUCT_BITS at a scale of 2^-fraction_bits as float64: each a sum of `terms` products.
 
     Raises BoundError, which calls them `what`, where one is larger than factors below 8 give. Nobody sees weights of
-    hosts leave their range, so sums that opened are where it shows before they wrap.
+    hosts leave their range, so sums that opened are where it shows. Weights that grow step by step are met here before
+    a sum wraps; one step at a rate far above the rule can pass both bounds at once.
     """
     numbers = signed(values)
     beyond = int(np.count_nonzero(np.abs(numbers) > terms << (fraction_bits + 2 * WHOLE_BITS)))
