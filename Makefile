@@ -19,7 +19,7 @@ help:
 	@echo "make demo LOSE=county:5   the same, and one of them is lost in the middle of round 5"
 	@echo "make demo-nvflare   three hospitals as sites of NVIDIA FLARE over mutual TLS (about a minute after the build)"
 	@echo "make demo-flower    three hospitals as SuperNodes of Flower, an unmodified app and one mod (minutes)"
-	@echo "make test      linters, types, layers and the quick tests (five minutes on 2 cores once it is built)"
+	@echo "make test      linters, types, layers and the quick tests (under four minutes on 2 cores; a minute or two more the first time)"
 	@echo "make test-fast ruff, and the tests that catch most for their time (under a minute), for the loop while one works"
 	@echo "make test-all  sanitizer builds, long property and fuzz runs (at most 30 minutes)"
 	@echo "make fuzz      10^6 malformed inputs against the wire format (about 6 minutes)"
