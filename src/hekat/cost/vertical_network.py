@@ -85,7 +85,7 @@ def _rehearse(inputs: NetworkInputs, batch_rows: int, batches: int, uses: int) -
         def note(record: NetworkRecord) -> None:
             worked[name][record.epoch] = sum(watch.seconds.values())
 
-        bottom, top = inputs.bottoms[name].make, inputs.top_of(name).make
+        bottom, top = inputs.bottoms[name].make, inputs.tops[name].make
         run = NetworkRun(watch, on_epoch=note, make_bottom=bottom, make_top=top, kept_uses=uses)
         return session.play(channel, lambda recorded: run_role(recorded, tables[name], settings, run))
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hekat.state.array_file import decode_arrays, encode_arrays
+
 RED = "\x1b[31mno"
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 
@@ -48,6 +50,25 @@ def at(place: Any, value: Any) -> Callable[[np.ndarray], np.ndarray]:
         return values
 
     return make
+
+
+def damage(path: Path, kind: str, make: Change) -> None:
+    """Change the file of a part of this kind, which stays a whole file of its kind."""
+    metadata, arrays = decode_arrays(path.read_bytes(), kind, "the part")
+    make(metadata, arrays)
+    path.write_bytes(encode_arrays(kind, metadata, arrays))
+
+
+def check_refused(predict: Callable[[], int], folder: Path, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Predictions with parts end in these words and with exit code 2, as no defect, and write nothing."""
+    capsys.readouterr()
+    assert predict() == 2
+    told = capsys.readouterr()
+    assert words in " ".join(told.err.split())
+    assert "defect" not in told.err
+    assert "\x1b" not in told.out + told.err
+    assert not (folder / "answers.csv").exists()
+    assert not (folder / "run" / "predictions").exists()
 
 
 CUT_OR_CHANGED = pytest.mark.parametrize("length", [0, 1, 100, -1])

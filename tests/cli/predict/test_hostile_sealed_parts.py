@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.predict.hostile import Change, at, change, drop, every, put, say
+from tests.cli.predict.hostile import Change, at, change, check_refused, damage, drop, every, put, say
 from tests.cli.predict.test_hostile_network_parts import JOB, predict, train
-
-from hekat.state.array_file import decode_arrays, encode_arrays
 
 SEALED_JOB = (
     JOB[: JOB.index("[column_leak]")]
@@ -71,14 +69,5 @@ def test_the_sound_parts_predict(folder: Path) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_part_is_refused_in_words(party: str, name: str, folder: Path, capsys) -> None:
     make, words = HOSTILE[name]
-    path = folder / "run" / "parts" / f"{party}.npz"
-    metadata, arrays = decode_arrays(path.read_bytes(), "network part", "the part")
-    make(metadata, arrays)
-    path.write_bytes(encode_arrays("network part", metadata, arrays))
-    capsys.readouterr()
-    assert predict() == 2
-    told = capsys.readouterr().err
-    assert words in " ".join(told.split())
-    assert "defect" not in told
-    assert not (folder / "answers.csv").exists()
-    assert not (folder / "run" / "predictions").exists()
+    damage(folder / "run" / "parts" / f"{party}.npz", "network part", make)
+    check_refused(predict, folder, words, capsys)

@@ -8,10 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.predict.hostile import CUT_OR_CHANGED, RED, Change, at, change, cut_or_change, drop, put, say
+from tests.cli.predict.hostile import (
+    CUT_OR_CHANGED,
+    RED,
+    Change,
+    at,
+    change,
+    check_refused,
+    cut_or_change,
+    damage,
+    drop,
+    put,
+    say,
+)
 
 from hekat.cli.main import main
-from hekat.state.array_file import decode_arrays, encode_arrays
+from hekat.state.array_file import decode_arrays
 
 JOB = """format = 2
 name = "loans"
@@ -178,18 +190,8 @@ def test_the_sound_parts_predict(folder: Path) -> None:
 @pytest.mark.parametrize(("party", "name"), HOSTILE)
 def test_a_hostile_part_is_refused_in_words(party: str, name: str, folder: Path, capsys) -> None:
     make, words = {**OF_BOTH, **(OF_THE_GUEST if party == "bank" else OF_A_HOST)}[name]
-    path = folder / "run" / "parts" / f"{party}.npz"
-    metadata, arrays = decode_arrays(path.read_bytes(), "trees part", "the part")
-    make(metadata, arrays)
-    path.write_bytes(encode_arrays("trees part", metadata, arrays))
-    capsys.readouterr()
-    assert predict() == 2
-    told = capsys.readouterr()
-    assert words in " ".join(told.err.split())
-    assert "defect" not in told.err
-    assert "\x1b" not in told.out + told.err
-    assert not (folder / "answers.csv").exists()
-    assert not (folder / "run" / "predictions").exists()
+    damage(folder / "run" / "parts" / f"{party}.npz", "trees part", make)
+    check_refused(predict, folder, words, capsys)
 
 
 @CUT_OR_CHANGED

@@ -6,11 +6,14 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from hekat.errors import PartyStoppedError
+from hekat.launch.vertical_network.run import run_network_job
 from hekat.run.vertical_network.load_inputs import NetworkInputs, load_network_inputs
 
 WAIVER = "[column_leak]\naccepted = 'the guest may learn my columns but for a rotation'\n"
@@ -74,6 +77,30 @@ class Clinics:
 
     def load_inputs(self) -> NetworkInputs:
         return load_network_inputs(self.job)
+
+    def stop_in_epoch_2(self, root: Path) -> tuple[Path, PartyStoppedError]:
+        """The folder of a run under `root` that the laboratory left as it ended epoch 2, and the error."""
+
+        def leave(observer: Any, role: str, record: Any) -> None:
+            if role == "laboratory" and record.epoch == 2:
+                raise RuntimeError("power cut")
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("hekat.launch.vertical.run_observer.RunObserver.note_step", leave)
+            with pytest.raises(PartyStoppedError) as stopped:
+                run_network_job(self.load_inputs(), root)
+        (folder,) = root.iterdir()
+        return folder, stopped.value
+
+    def check_goes_on(self, folder: Path, root: Path) -> dict[str, Any]:
+        """Resume the run in `folder` twice, to the same losses of all three epochs; the summary of the first."""
+        summaries = [
+            run_network_job(self.load_inputs(), root / name, resume_from=folder).summary for name in ("one", "two")
+        ]
+        losses = [[one["loss"] for one in summary["epochs"]] for summary in summaries]
+        assert losses[0] == losses[1]
+        assert [one["epoch"] for one in summaries[0]["epochs"]] == [1, 2, 3]
+        return dict(summaries[0])
 
 
 @pytest.fixture

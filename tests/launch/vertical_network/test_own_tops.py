@@ -45,7 +45,7 @@ def test_a_top_that_the_guests_site_does_not_have_is_refused_before_it_begins(cl
         with pytest.raises(JobError, match=r"there is no such model; expected a model of the site, which has none"):
             load_network_inputs(clinics.job, role=role)
     inputs = load_network_inputs(clinics.job, role="laboratory")
-    assert inputs.top_of("laboratory").make is None
+    assert inputs.tops["laboratory"].make is None
     (clinics.folder / "net.py").write_text("def build(:")
     path = clinics.folder / "site.toml"
     path.write_text(path.read_text() + MODEL)
@@ -100,22 +100,9 @@ def test_a_top_of_other_outputs_ends_the_run_by_the_guests_name(topped, tmp_path
     assert not list((tmp_path / "runs").glob("*/parts/*"))
 
 
-def test_a_stopped_run_goes_on_with_its_top(topped, tmp_path, monkeypatch) -> None:
-    def leave(observer, role, record):
-        if role == "laboratory" and record.epoch == 2:
-            raise RuntimeError("power cut")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("hekat.launch.vertical.run_observer.RunObserver.note_step", leave)
-        with pytest.raises(PartyStoppedError):
-            run_network_job(topped.load_inputs(), tmp_path / "stopped")
-    (folder,) = (tmp_path / "stopped").iterdir()
-    runs = [
-        run_network_job(topped.load_inputs(), tmp_path / name, resume_from=folder).summary for name in ("one", "two")
-    ]
-    losses = [[one["loss"] for one in summary["epochs"]] for summary in runs]
-    assert losses[0] == losses[1]
-    assert [one["epoch"] for one in runs[0]["epochs"]] == [1, 2, 3]
+def test_a_stopped_run_goes_on_with_its_top(topped, tmp_path) -> None:
+    folder, _ = topped.stop_in_epoch_2(tmp_path / "stopped")
+    topped.check_goes_on(folder, tmp_path)
     (topped.folder / "net.py").write_text(NET.replace("Tanh", "Sigmoid"))
     with pytest.raises(PartyStoppedError, match="clinic") as stopped:
         run_network_job(topped.load_inputs(), tmp_path / "other", resume_from=folder)

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from hekat.cli.main import main
-from hekat.errors import InputError, PartyStoppedError, PolicyError
+from hekat.errors import InputError, PolicyError
 from hekat.job.site_file import load_site
 from hekat.launch.local.processes import JobFiles
 from hekat.launch.vertical_network.predict import predict_network_jointly
@@ -49,22 +49,9 @@ def sealed(clinics):
     return clinics
 
 
-def test_a_stopped_run_goes_on_from_its_last_epoch(sealed, tmp_path, monkeypatch) -> None:
-    def leave(observer, role, record):
-        if role == "laboratory" and record.epoch == 2:
-            raise RuntimeError("power cut")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("hekat.launch.vertical.run_observer.RunObserver.note_step", leave)
-        with pytest.raises(PartyStoppedError):
-            run_network_job(sealed.load_inputs(), tmp_path / "stopped")
-    (folder,) = (tmp_path / "stopped").iterdir()
-    runs = [
-        run_network_job(sealed.load_inputs(), tmp_path / name, resume_from=folder).summary for name in ("one", "two")
-    ]
-    losses = [[one["loss"] for one in summary["epochs"]] for summary in runs]
-    assert losses[0] == losses[1]
-    assert [one["epoch"] for one in runs[0]["epochs"]] == [1, 2, 3]
+def test_a_stopped_run_goes_on_from_its_last_epoch(sealed, tmp_path) -> None:
+    folder, _ = sealed.stop_in_epoch_2(tmp_path / "stopped")
+    sealed.check_goes_on(folder, tmp_path)
 
 
 def test_a_run_begins_with_the_weights_of_another_of_its_form(sealed, tmp_path) -> None:

@@ -83,9 +83,9 @@ def network_way(
     found = {party: find_bottom(site, bottoms or {}, party) for party in saved}
     for party, bottom in found.items():
         check_same_code(f"the bottom of {party}", bottom.code, (bottom_code or {}).get(party, ""))
-    tops = {settings.guest: find_top(site, top, settings.guest)} if settings.guest in saved else {}
-    for party, made in tops.items():
-        check_same_code(f"the top of {party}", made.code, top_code)
+    tops = {party: find_top(site, top, party, is_guest=one.part.is_guest) for party, one in saved.items()}
+    if settings.guest in tops:
+        check_same_code(f"the top of {settings.guest}", tops[settings.guest].code, top_code)
     return _NetworkWay(saved, settings, found, tops)
 
 
@@ -121,9 +121,9 @@ class _NetworkWay(PredictionWay[NetworkPart]):
     def prepare(self) -> None:
         """Make each party's networks once: what does not fit its part is refused before anything is written."""
         for name, saved in self.saved.items():
-            run = self._run_of(name, Stopwatch(), lambda rows: None)
             if saved.part.form == SEALED:
                 continue
+            run = self._run_of(name, Stopwatch(), lambda rows: None)
             if saved.part.is_guest:
                 restore_network(saved.part, run)
             else:
@@ -138,7 +138,7 @@ class _NetworkWay(PredictionWay[NetworkPart]):
         return predicted.scores, predicted.matched
 
     def _run_of(self, name: str, stopwatch: Stopwatch, count: Callable[[int], None]) -> NetworkRun:
-        bottom, top = self._bottoms[name].make, self._tops.get(name, OwnTop()).make
+        bottom, top = self._bottoms[name].make, self._tops[name].make
         return NetworkRun(stopwatch, make_bottom=bottom, make_top=top, count_predictions=count)
 
     def answers_of(self, part: NetworkPart, scores: FloatArray) -> tuple[npt.NDArray[Any], FloatArray | None]:

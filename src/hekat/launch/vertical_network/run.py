@@ -57,7 +57,7 @@ def run_network_job(
                 observer=given.observer,
                 own_labels=label_flips_of(inputs.site, inputs.job, name),
                 bottom=inputs.bottoms[name],
-                top=inputs.top_of(name),
+                top=inputs.tops[name],
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, given.folder, part).add(rows),
             )
         )

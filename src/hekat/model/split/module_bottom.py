@@ -13,11 +13,12 @@ from hekat.model.check_rows import check_features
 from hekat.model.module_tensors import ModuleTensors, to_float64
 from hekat.model.parameters import FloatArray, Parameters, check_same_shapes
 from hekat.model.split.bottom import BottomMaker, BottomTask, refuse_training
+from hekat.model.split.top import MODULE
 from hekat.model.split.trained_tensors import OPTIMISER, TrainedTensors
 from hekat.model.torch_library import import_torch, seeded
 
 EVALUATION_ROWS = 1024
-_PROBE_ROWS = 64
+PROBE_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ _WORDS = ModuleWords(
 class ModuleBottom:
     """Rows go through the module in its own precision; one that does not train stays in eval() mode throughout."""
 
-    kind = "module"
+    kind = MODULE
 
     def __init__(self, make_module: Callable[[], Any], task: BottomTask, words: ModuleWords = _WORDS) -> None:
         torch = import_torch()
@@ -54,7 +55,7 @@ class ModuleBottom:
                 got=type(self._module).__name__,
                 cure="return the module itself",
             )
-        self._check_eval_is_steady(task.features[:_PROBE_ROWS])
+        self._check_eval_is_steady(task.features[:PROBE_ROWS])
         self._tensors = ModuleTensors.of(self._module, words.place) if self.trains else None
         self._moving = None if self._tensors is None else TrainedTensors(self._moved(), task.learning_rate)
         self._inputs: Any = None

@@ -9,10 +9,9 @@ import numpy as np
 
 from hekat.model.parameters import FloatArray, Parameters
 from hekat.model.split.bottom import BottomTask
-from hekat.model.split.module_bottom import ModuleBottom, ModuleWords
+from hekat.model.split.module_bottom import PROBE_ROWS, ModuleBottom, ModuleWords
 from hekat.model.split.top import MODULE, TopMaker, TopTask
 
-_PROBE_ROWS = 64
 _WORDS = ModuleWords(
     "top", "units", "outputs", "correct the module's last layer: one output, or one for each of three classes and more"
 )
@@ -24,7 +23,7 @@ class ModuleTop:
     kind = MODULE
 
     def __init__(self, make_module: Callable[[], Any], task: TopTask) -> None:
-        probe = np.random.default_rng(0).normal(size=(_PROBE_ROWS, task.units))
+        probe = np.random.default_rng(0).normal(size=(PROBE_ROWS, task.units))
         trained = BottomTask(probe, task.output_count, True, task.seed, task.learning_rate)
         self._module = ModuleBottom(make_module, trained, _WORDS)
 

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
+from hekat.model.split import DENSE
 from hekat.protocol.vertical_network.network_settings import NetworkShape
+from hekat.protocol.vertical_network.settings import SEALED
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -77,6 +79,11 @@ class NetworkPart:
     def output_count(self) -> int:
         """K, the outputs of the top: one, or one for each class of three or more."""
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+
+def usual_top_kind(form: str, *, is_guest: bool) -> str:
+    """The kind of a party's top where nobody names another: the guest's own dense network, NO_TOP elsewhere."""
+    return DENSE if is_guest and form != SEALED else NO_TOP
 
 
 def named(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:

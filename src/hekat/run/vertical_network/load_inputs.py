@@ -32,8 +32,8 @@ class NetworkInputs:
 
     `test_tables` is empty where the job has no test data. `party_keys` are the signing keys that the site keeps; others
     are made for the run. `columns` is by party the job's description of columns, with the fills and the categories that
-    the party's own rows give. `bottoms` make by party the map of its columns that the job names, and `tops` the guest's
-    top; no other party has one.
+    the party's own rows give. `bottoms` make by party the map of its columns that the job names, and `tops` its top,
+    which the guest alone has.
     """
 
     job: NetworkJob
@@ -44,10 +44,6 @@ class NetworkInputs:
     columns: dict[str, ColumnSpecs] = field(default_factory=dict, repr=False)
     bottoms: dict[str, OwnBottom] = field(default_factory=dict)
     tops: dict[str, OwnTop] = field(default_factory=dict)
-
-    def top_of(self, party: str) -> OwnTop:
-        """What makes the party's top, where the job names one and it is the guest."""
-        return self.tops.get(party, OwnTop())
 
 
 def load_network_inputs(
@@ -64,7 +60,7 @@ def load_network_inputs(
     if guest in here:
         check_keeps_flips(site, job)
     bottoms = {name: find_bottom(site, job.bottoms, name) for name in here}
-    tops = {guest: find_top(site, job.top, guest)} if guest in here else {}
+    tops = {name: find_top(site, job.top, name, is_guest=name == guest) for name in here}
     loaded = load_tables(site, job, here, lambda table: _check_table(table, job.settings))
     check_predictions_allowed(site, job, AskingJob(job.name, job.digest, here, is_rehearsal), loaded)
     if role is None:

@@ -20,11 +20,12 @@ class OwnTop:
     code: str = ""
 
 
-def find_top(site: Site, name: str | None, guest: str) -> OwnTop:
-    """The top of `guest` by the name that the job gives; nothing is made yet. Raises as `SiteModule.find`."""
-    if name is None:
+def find_top(site: Site, name: str | None, party: str, *, is_guest: bool) -> OwnTop:
+    """The top of `party`, which the job gives a `name` at the guest; nothing is made yet. Raises as
+    `SiteModule.find`."""
+    if name is None or not is_guest:
         return OwnTop()
-    module = SiteModule.find(site, guest, name, returns=_RETURNS)
+    module = SiteModule.find(site, party, name, returns=_RETURNS)
 
     def make(task: TopTask) -> Top:
         return module_top(module.maker(unit_count=task.units, output_count=task.output_count))(task)

@@ -14,7 +14,6 @@ from hekat.protocol.vertical_network.model_part import (
     BOTTOM,
     INTERACTIVE,
     MEANS,
-    NO_TOP,
     SEALED_SHARE,
     SHARE,
     SPREADS,
@@ -23,6 +22,7 @@ from hekat.protocol.vertical_network.model_part import (
     TOP,
     NetworkPart,
     taken,
+    usual_top_kind,
 )
 from hekat.protocol.vertical_network.network_settings import MOST_WIDTH
 from hekat.protocol.vertical_network.settings import FORMS, HOST_BOTTOMS, PROTECTIONS, SEALED, TASKS
@@ -30,7 +30,6 @@ from hekat.run.model_file_checks import MOST_PARAMETER, are_parameters
 from hekat.run.vertical.part_files import check_texts
 
 TEXTS: Final = ("form", "task", "host_bottom", "protection", "bottom_kind", "top_kind")
-_TOPS: Final = (DENSE, MODULE)
 _LIMBS: Final = 2
 """Of a share mod 2^128."""
 
@@ -67,8 +66,8 @@ def check_network_part(part: NetworkPart) -> None:
         raise ValueError("a task of other classes")
     if part.label_privacy is not None and part.classes is None:
         raise ValueError("label privacy of numbers")
-    has_top = part.is_guest and part.form != SEALED
-    if part.top_kind not in (_TOPS if has_top else (NO_TOP,)):
+    usual_top = usual_top_kind(part.form, is_guest=part.is_guest)
+    if part.top_kind not in (usual_top, MODULE if usual_top == DENSE else usual_top):
         raise ValueError("a top of no kind, or of a party that has none")
     for name, least in ((MEANS, -MOST_PARAMETER), (SPREADS, 1 / MOST_PARAMETER)):
         values = part.arrays.get(name)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-from hekat.model.split import DENSE
-from hekat.protocol.vertical_network.model_part import NO_TOP, NetworkPart
+from hekat.protocol.vertical_network.model_part import NetworkPart, usual_top_kind
 from hekat.protocol.vertical_network.network_settings import NetworkShape
-from hekat.protocol.vertical_network.settings import SEALED, SHARED
+from hekat.protocol.vertical_network.settings import SHARED
 from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, shared_facts
 from hekat.run.vertical_network.part_checks import TEXTS, check_described, check_network_part
 from hekat.state.file_format import FileFormat
@@ -41,7 +40,9 @@ def _describe(part: NetworkPart) -> tuple[Facts, Arrays]:
 
 
 def _read(described: Facts, arrays: Arrays) -> NetworkPart:
-    described = {"top_kind": _usual_top(described), **described}
+    # A file of an earlier release does not say it.
+    usual_top = usual_top_kind(described["form"], is_guest=described["party"] == described["guest"])
+    described = {"top_kind": usual_top, **described}
     check_described(described)
     part = NetworkPart(
         **shared_facts(described),
@@ -56,11 +57,6 @@ def _read(described: Facts, arrays: Arrays) -> NetworkPart:
     )
     check_network_part(part)
     return part
-
-
-def _usual_top(described: Facts) -> str:
-    """The kind of top that a file of an earlier release does not say."""
-    return DENSE if described["party"] == described["guest"] and described["form"] != SEALED else NO_TOP
 
 
 def _unlike(first: NetworkPart, other: NetworkPart) -> list[str]:

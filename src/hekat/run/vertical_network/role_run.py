@@ -43,7 +43,7 @@ def run_network_role(inputs: NetworkInputs, place: Place, stopped: StoppedPart |
                 observer=observer,
                 own_labels=label_flips_of(inputs.site, job, role),
                 bottom=inputs.bottoms[role],
-                top=inputs.top_of(role),
+                top=inputs.tops[role],
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
             )
         )

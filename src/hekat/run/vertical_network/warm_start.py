@@ -8,9 +8,8 @@ from pathlib import Path
 
 from hekat.job.vertical_network.job_file import PROTOCOL, NetworkJob
 from hekat.model.split import DENSE, MODULE
-from hekat.protocol.vertical_network.model_part import NO_TOP, NetworkPart
+from hekat.protocol.vertical_network.model_part import NetworkPart, usual_top_kind
 from hekat.protocol.vertical_network.own_features import check_goes_on
-from hekat.protocol.vertical_network.settings import SEALED
 from hekat.run.vertical.earlier_run import read_run_id
 from hekat.run.vertical_network.load_inputs import NetworkInputs
 from hekat.run.vertical_network.part_file import NETWORK_PARTS
@@ -41,6 +40,5 @@ def load_network_start(run_folder: Path, inputs: NetworkInputs) -> NetworkStart:
 
 
 def _top_kind_of(party: str, job: NetworkJob) -> str:
-    if party != job.settings.guest or job.settings.form == SEALED:
-        return NO_TOP
-    return DENSE if job.top is None else MODULE
+    usual = usual_top_kind(job.settings.form, is_guest=party == job.settings.guest)
+    return MODULE if usual == DENSE and job.top is not None else usual
