@@ -48,6 +48,13 @@ def test_a_loss_opens_to_its_unit(rows: int, epochs: int) -> None:
         assert abs((loss - LN2 + 0.5) / 2 - mean_square) <= told.unit
 
 
+def test_a_sum_of_nothing_opens_as_nothing_and_one_unit_below_it_as_no_loss() -> None:
+    told, rng = told_loss(100, 10), np.random.default_rng(75)
+    assert {open_sum(0, told, rng)[1] for _ in range(64)} == {LN2 - 0.5}
+    with pytest.raises(DivergedError, match="the loss of an epoch is no loss"):
+        open_sum(-1 << told.cut_bits, told, rng)
+
+
 def test_what_leaves_of_a_loss_has_the_bits_of_its_range_and_no_more() -> None:
     """A share mod t has 74 bits above the unit of 100 rows in ten epochs, which tell three residuals of choice."""
     told = told_loss(100, 10)

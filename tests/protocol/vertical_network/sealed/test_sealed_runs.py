@@ -168,3 +168,17 @@ def test_what_the_form_does_not_have_is_refused_with_a_cure(changes: dict[str, A
     with pytest.raises(JobError, match=match) as caught:
         replace(make_sealed(), **changes)
     assert caught.value.cure
+
+
+def test_both_ledgers_say_what_each_party_learns_of_a_training() -> None:
+    training = {"epochs": 1, "validation_fraction": 0.25}
+    run = Rehearsal(make_sealed(training=training), crossed_tables(15, 80))
+    run.run()
+    for notes in run.notes.values():
+        for what, rows in (("each epoch", 60), ("held-out rows after each epoch", 20)):
+            told = told_loss(rows, 1)
+            assert (
+                f"form sealed: {GUEST} learns the mean loss of {what}, in units of {2 * told.unit:.1e}; of one that it "
+                f"makes another number it learns {told.opened_bits} bits"
+            ) in notes
+        assert f"form sealed: {HOST} learns when the training ends; all else stays in shares" in notes

@@ -86,11 +86,8 @@ def open_loss(
             got=f"shape {other.shape}, or a larger number",
             cure="all parties must run the same job and release",
         )
-    modulus = 1 << told.opened_bits
-    total = (int(own[0]) + int(other[0])) % modulus
-    # The sum of both cut shares may be one unit below a sum of nothing.
-    if total == modulus - 1:
-        total = 0
+    # Shares of a sum of squares, which is not negative, are cut to no sum below 0 (`ModularTruncation`).
+    total = (int(own[0]) + int(other[0])) % (1 << told.opened_bits)
     if total > told.most:
         raise DivergedError(
             "training diverges: the loss of an epoch is no loss",
