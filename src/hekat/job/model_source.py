@@ -13,8 +13,8 @@ from hekat.data.sources.site_function import describe_failure, load_function
 from hekat.errors import InputError, JobError
 from hekat.job.section import Section
 from hekat.model import MODEL_NAMES, Model
-from hekat.model.torch_library import seeded
 from hekat.model.torch_model import TorchModel
+from hekat.torch_library import seeded
 
 _RETURNS = "a torch.nn.Module, or an object with all that hekat.model.Model has"
 _MEMBERS = tuple(name for name in vars(Model) if not name.startswith("_"))

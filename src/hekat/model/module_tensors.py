@@ -10,7 +10,7 @@ import numpy as np
 
 from hekat.errors import InputError
 from hekat.model.parameters import FloatArray, Parameters, Shapes, check_same_shapes
-from hekat.model.torch_library import import_torch
+from hekat.torch_library import import_torch
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hekat.model.head import ClassHead, SoftmaxHead, SquaredErrorHead, make_clas
 from hekat.model.headed_model import HeadedModel
 from hekat.model.module_tensors import ModuleTensors, to_float64
 from hekat.model.parameters import FloatArray, Labels, Parameters, Shapes
-from hekat.model.torch_library import import_torch, seeded
+from hekat.torch_library import import_torch, seeded
 
 # Rows that go through the module at once where no gradient is taken, so that memory does not grow with the table.
 EVALUATION_ROWS = 256

@@ -15,7 +15,7 @@ from hekat.model.parameters import FloatArray, Parameters, check_same_shapes
 from hekat.model.split.bottom import BottomMaker, BottomTask, refuse_training
 from hekat.model.split.top import MODULE
 from hekat.model.split.trained_tensors import OPTIMISER, TrainedTensors
-from hekat.model.torch_library import import_torch, seeded
+from hekat.torch_library import import_torch, seeded
 
 EVALUATION_ROWS = 1024
 PROBE_ROWS = 64
