@@ -14,7 +14,8 @@ from hekat.data import Table
 from hekat.launch.horizontal.run import run_job
 from hekat.model import evaluate
 from hekat.protocol.horizontal.settings import ModelSettings
-from hekat.protocol.horizontal.training.loop import LocalRun, build_model, train
+from hekat.protocol.horizontal.training.local_run import LocalRun, build_model
+from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs

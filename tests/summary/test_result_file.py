@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hekat.errors import StateError
-from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.training.training_state import RoundRecord
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.summary.horizontal.role_result import RoleResult, TrainedFacts
 from hekat.summary.horizontal.table_facts import TableFacts

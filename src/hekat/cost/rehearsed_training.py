@@ -14,7 +14,9 @@ import numpy as np
 from hekat.data import Table
 from hekat.protocol.horizontal.categories.agree_on_categories import agree_on_categories
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, train
+from hekat.protocol.horizontal.training.local_run import LocalRun
+from hekat.protocol.horizontal.training.loop import train
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.cost.recorded_sums import SumRecorder, SumShape
 from hekat.protocol.stopwatch import Stopwatch

@@ -25,7 +25,8 @@ from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.line_search import has_settled
-from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState, build_model
+from hekat.protocol.horizontal.training.local_run import LocalRun, build_model
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.validation import check_rows_to_split
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.loss_verdict import judge_losses

@@ -14,8 +14,8 @@ from hekat.cli.main import main
 from hekat.data.columns.specs import MOST_CATEGORIES
 from hekat.job.model_source import PartyModel
 from hekat.model import make_model
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.horizontal.trained_model import save_trained_model
 from hekat.state import load_model, save_model
 

@@ -15,8 +15,8 @@ from tests.cli.predict.clinics_job import COLUMNS, JOB, job_in
 from hekat.cli.main import main
 from hekat.job.model_source import PartyModel
 from hekat.model import make_model
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.horizontal.trained_model import save_trained_model
 
 MEAN, SPREAD = np.array([50.0, 2.0, 0.0, 0.0]), np.array([10.0, 1.0, 1.0, 1.0])

@@ -17,8 +17,9 @@ from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.stop_origin import trace_to_origin
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.cost.packing import Packing

@@ -24,7 +24,7 @@ from hekat.ledger import audit
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import run_party
 from hekat.protocol.horizontal.settings import TrainingSettings
-from hekat.protocol.horizontal.training.loop import LocalRun
+from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.secure_sum.paillier import start_up
 from hekat.protocol.secure_sum.paillier.aggregator import PaillierSummation
 from hekat.protocol.secure_sum.paillier.messages import (

@@ -9,7 +9,7 @@ import pytest
 
 from hekat.errors import InputError, PolicyError
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
-from hekat.protocol.horizontal.training.loop import build_model
+from hekat.protocol.horizontal.training.local_run import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.secure_sum.settings import CodecSettings
 

@@ -10,9 +10,10 @@ import pytest
 
 from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job, load_job
-from hekat.protocol.horizontal.training.loop import TrainingState, build_model
+from hekat.protocol.horizontal.training.local_run import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.standardise import Standardiser
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.horizontal.training_state_file import load_state, save_state
 from hekat.state.array_file import decode_arrays, encode_arrays
 

@@ -13,8 +13,8 @@ from hekat.errors import StateError
 from hekat.job.horizontal.job_file import load_job
 from hekat.job.model_source import PartyModel
 from hekat.model import make_model
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.horizontal.trained_model import load_trained_model, save_trained_model
 from hekat.state import load_model, save_model
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.training.training_state import RoundRecord
 from hekat.summary.horizontal.clip_history import MOST_TENSORS, clip_history
 
 

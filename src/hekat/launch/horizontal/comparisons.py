@@ -10,7 +10,8 @@ from hekat.job.horizontal.precision_sweep import with_bits
 from hekat.launch.horizontal.phase import Phase
 from hekat.launch.rows.sessions import make_leader_key
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import LocalRun, train
+from hekat.protocol.horizontal.training.local_run import LocalRun
+from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.aggregation import Alone
 from hekat.protocol.stopwatch import Stopwatch

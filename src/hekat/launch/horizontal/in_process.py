@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from hekat.errors import PartyLostError
 from hekat.launch.rows.play_roles import play_rows_roles
-from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
 from hekat.run.horizontal.rounds import say_checkpoint
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun

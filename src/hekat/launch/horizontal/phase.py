@@ -14,7 +14,7 @@ from hekat.job.horizontal.job_file import PROTOCOL
 from hekat.launch.horizontal.in_process import MetricsOnce, SharedObserver, play_all
 from hekat.launch.rows.sessions import open_sessions
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.found_categories import SettledInputs, opening_table

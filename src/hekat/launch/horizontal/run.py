@@ -21,8 +21,8 @@ from hekat.launch.rows.rehearsed_dropouts import check_dropouts
 from hekat.launch.rows.role_folders import recover_role_folders
 from hekat.launch.run_result import RunResult
 from hekat.ledger.ledger_files import pack_ledgers
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.protocol.role_session import LEDGER_FOLDER
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.run.horizontal.found_categories import settle_as_before, with_settled_table

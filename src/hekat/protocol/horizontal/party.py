@@ -28,7 +28,9 @@ from hekat.protocol.horizontal.messages import SETTLED_STEP, ReadyMessage, Start
 from hekat.protocol.horizontal.model_identity import identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.horizontal.training.loop import LocalRun, TrainingState, digest_model, train
+from hekat.protocol.horizontal.training.local_run import LocalRun
+from hekat.protocol.horizontal.training.loop import train
+from hekat.protocol.horizontal.training.training_state import TrainingState, digest_model
 from hekat.protocol.secure_sum.agreement.message_checks import refuse_answer
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck

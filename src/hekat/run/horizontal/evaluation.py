@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hekat.model import evaluate
-from hekat.protocol.horizontal.training.loop import TrainingState
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 
 

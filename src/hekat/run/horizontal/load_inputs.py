@@ -23,7 +23,7 @@ from hekat.model import MODEL_NAMES, Model
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.horizontal.training.loop import build_model
+from hekat.protocol.horizontal.training.local_run import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training.validation import check_rows_to_split, hold_out

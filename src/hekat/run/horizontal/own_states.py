@@ -19,9 +19,9 @@ from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
 from hekat.model.parameters import Shapes, shapes_of
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState, own_state_shapes
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.numbered_files import numbered_path, numbers_of
 from hekat.state import replace_file
 from hekat.state.array_file import decode_arrays, encode_arrays

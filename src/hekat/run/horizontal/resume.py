@@ -11,8 +11,8 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.run.horizontal.own_states import OWN_STATE_FOLDER, has_own_states, load_own_states
 from hekat.run.horizontal.saved_rounds import saved_rounds_of

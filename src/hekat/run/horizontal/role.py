@@ -20,9 +20,10 @@ from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.horizontal.training.loop import LocalRun, RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.horizontal.training.standardise import ColumnFindings
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.validation import hold_out
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hekat.data.columns.found import Vocabulary
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.horizontal.job_file import PROTOCOL, Job
-from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
 from hekat.protocol.horizontal.training.own_state import OwnState
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.run.horizontal.evaluation import evaluation_of
 from hekat.run.horizontal.found_categories import SettledInputs, opening_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.run.progress import Progress
 from hekat.state import EventLog
 

@@ -18,9 +18,9 @@ from hekat.job.model_source import PartyModel
 from hekat.model import Parameters
 from hekat.model.torch_model import TorchModel
 from hekat.protocol.horizontal.training.line_search import penalty_of
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.run.model_file_checks import UNREADABLE, are_parameters, check_names, flaw_of
 from hekat.run.predictions import source_columns_of
 from hekat.state import load_model, replace_file, save_model

@@ -13,9 +13,9 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import StateError
 from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
-from hekat.protocol.horizontal.training.loop import TrainingState
 from hekat.protocol.horizontal.training.standardise import LabelUnit, Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.protocol.horizontal.training.validation import ValidationState
 from hekat.run.horizontal.check_resumable import (
     FILL,

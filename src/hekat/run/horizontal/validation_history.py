@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import TrainingState
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.state import refuse_checkpoint
 
 _ROUND, _FINAL, _FOLD = "validation/", "final/", "fold-"

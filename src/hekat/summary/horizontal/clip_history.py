@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.training.training_state import RoundRecord
 
 # A large model has hundreds of tensors: those with the most clipped values are told apart, the others together.
 MOST_TENSORS = 12

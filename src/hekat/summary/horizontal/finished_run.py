@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.training.training_state import RoundRecord
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import BoundCheck
 from hekat.summary.horizontal.role_result import RoleResult, TrainedFacts

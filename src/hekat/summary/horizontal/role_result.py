@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.training.training_state import RoundRecord
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import SumTraffic, Traffic

@@ -11,7 +11,7 @@ from typing import Any
 from hekat.job.horizontal.job_file import Job
 from hekat.model import MODEL_NAMES
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.loop import RoundRecord
+from hekat.protocol.horizontal.training.training_state import RoundRecord
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.summary.convergence import Convergence, describe_convergence
 from hekat.summary.horizontal.aggregator_view import AggregatorView

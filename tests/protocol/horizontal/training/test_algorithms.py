@@ -157,7 +157,7 @@ def train_slowly(tables: dict[str, Table], settings: HorizontalSettings, first: 
 
 
 def first_model(settings: HorizontalSettings) -> dict[str, np.ndarray]:
-    from hekat.protocol.horizontal.training.loop import build_model
+    from hekat.protocol.horizontal.training.local_run import build_model
 
     return build_model(settings, len(COLUMNS)).init(settings.model.seed)
 
@@ -311,7 +311,7 @@ def test_rows_that_are_held_out_are_not_among_those_that_scaffold_weighs(rehears
 
 
 def test_what_scaffold_shares_is_in_the_digest(rehearse) -> None:
-    from hekat.protocol.horizontal.training.loop import digest_model
+    from hekat.protocol.horizontal.training.training_state import digest_model
 
     settings = make_settings("linear", replace(LOCAL, algorithm="scaffold", round_count=1))
     state = rehearse(settings, make_tables(38, None)).run()
@@ -321,8 +321,8 @@ def test_what_scaffold_shares_is_in_the_digest(rehearse) -> None:
 
 
 def test_the_digest_of_a_large_model_takes_no_copy_of_it() -> None:
-    from hekat.protocol.horizontal.training.loop import TrainingState, digest_model
     from hekat.protocol.horizontal.training.standardise import Standardiser
+    from hekat.protocol.horizontal.training.training_state import TrainingState, digest_model
 
     weight = np.ones((1 << 10, 1 << 10))
     state = TrainingState({"weight": weight}, {}, Standardiser(np.zeros(2), np.ones(2)))

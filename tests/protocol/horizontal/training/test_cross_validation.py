@@ -12,7 +12,8 @@ from hekat.errors import InputError, PolicyError
 from hekat.model import evaluate
 from hekat.protocol.horizontal.settings import ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training import loop as training_module
-from hekat.protocol.horizontal.training.loop import LocalRun, build_model, train
+from hekat.protocol.horizontal.training.local_run import LocalRun, build_model
+from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.horizontal.training.validation import fold_group, split_fold
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.aggregation import Alone

@@ -11,7 +11,7 @@ from hekat.errors import InputError, PartyStoppedError
 from hekat.protocol.horizontal.settings import ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training import loop as training_loop
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
-from hekat.protocol.horizontal.training.loop import build_model
+from hekat.protocol.horizontal.training.local_run import build_model
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.secure_sum.settings import MAX_ALPHA
 from hekat.protocol.stop_rules import should_stop

@@ -12,7 +12,8 @@ from hekat.data import Table
 from hekat.errors import BoundError
 from hekat.protocol.horizontal.settings import TrainingSettings
 from hekat.protocol.horizontal.training.gram import GRAM_STEP, ROOM, sum_curvature
-from hekat.protocol.horizontal.training.loop import LocalRun, train
+from hekat.protocol.horizontal.training.local_run import LocalRun
+from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.horizontal.training.standardise import ColumnFindings, fit_standardiser
 from hekat.protocol.secure_sum.aggregation import Aggregate, Alone, SumRequest
 from hekat.protocol.secure_sum.paillier.party import PaillierAggregation

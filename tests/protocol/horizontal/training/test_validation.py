@@ -14,7 +14,8 @@ from hekat.errors import InputError, PartyStoppedError
 from hekat.model import evaluate
 from hekat.protocol.horizontal.settings import ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training import loop as training_module
-from hekat.protocol.horizontal.training.loop import LocalRun, build_model, train
+from hekat.protocol.horizontal.training.local_run import LocalRun, build_model
+from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.validation import Validation, ValidationState, hold_out
 from hekat.protocol.horizontal.training.validation_counts import MAX_LABEL, SUM_UNITS

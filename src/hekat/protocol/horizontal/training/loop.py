@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hekat.data import Table
 from hekat.data.columns.fill_in import fill_in
-from hekat.data.columns.found import Vocabulary
 from hekat.errors import InputError
-from hekat.model import Model, OptimiserState, make_model
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.training.algorithms.algorithm import LocalWork
 from hekat.protocol.horizontal.training.algorithms.scaffold import ROW_COUNT_STEP, move_shared
@@ -28,16 +22,22 @@ from hekat.protocol.horizontal.training.clipping import (
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
 from hekat.protocol.horizontal.training.fills import agree_on_fills
 from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, has_settled, penalty_of
+from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.horizontal.training.local_training import local_update
 from hekat.protocol.horizontal.training.make_step import first_search, make_step
-from hekat.protocol.horizontal.training.own_state import OwnState, first_own_state
+from hekat.protocol.horizontal.training.own_state import first_own_state
 from hekat.protocol.horizontal.training.standardise import (
     MOMENT_BITS,
-    ColumnFindings,
     Standardiser,
     fit_standardiser,
 )
-from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
+from hekat.protocol.horizontal.training.training_state import (
+    RoundRecord,
+    TrainingState,
+    digest_model,
+    encode_totals,
+)
 from hekat.protocol.horizontal.training.validation import (
     Validation,
     ValidationState,
@@ -55,120 +55,9 @@ from hekat.protocol.secure_sum.aggregation import (
     sum_counters,
 )
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
-from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.stop_rules import should_stop
-from hekat.protocol.stopwatch import Stopwatch
 
 LOSS_UNITS = 2**20
-
-
-@dataclass(frozen=True)
-class RoundRecord:
-    """What one party knows of one finished round: aggregates only."""
-
-    round: int
-    loss: float
-    clipped_count: int
-    value_count: int
-    bounds: dict[str, float]
-    """By tensor; empty where nothing is clipped."""
-    row_count: int
-    party_count: int
-    validation: dict[str, float] = field(default_factory=dict)
-    """Metrics of the model at the round's start on all parties' held-out rows, where the round validates."""
-    clipped_by_tensor: dict[str, int] = field(default_factory=dict)
-    """`clipped_count` by tensor; empty where nothing is clipped."""
-    values_by_tensor: dict[str, int] = field(default_factory=dict)
-    """`value_count` by tensor."""
-
-
-@dataclass
-class TrainingState:
-    """Everything a checkpoint holds; equal bytes at every party. `finished`: no round follows.
-
-    `control` is scaffold's c, the mean over `row_count` rows of all parties. `last_rounds` tells of each
-    party the last round whose sum holds its update, where parties keep states of their own. `vocabulary` are the
-    categories that the parties found together.
-    """
-
-    parameters: Tensors
-    optimiser_state: OptimiserState
-    standardiser: Standardiser
-    rounds_done: int = 0
-    bounds: dict[str, float] = field(default_factory=dict)
-    losses: list[float] = field(default_factory=list)
-    finished: bool = False
-    control: Tensors = field(default_factory=dict)
-    row_count: int = 0
-    last_rounds: dict[str, int] = field(default_factory=dict)
-    validation: ValidationState = field(default_factory=ValidationState)
-    folds: list[dict[str, float]] = field(default_factory=list)
-    """By fold that is done: metrics of its model on the rows of the fold, over all parties, and its "rounds"."""
-    vocabulary: Vocabulary = field(default_factory=dict)
-
-    @property
-    def sums_done(self) -> int:
-        """The progress of training: the rounds, the validation after the last one, and the folds."""
-        return self.rounds_done + (self.validation.final is not None) + len(self.folds)
-
-    def copy(self) -> TrainingState:
-        """The same state with arrays of its own: every party changes its parameters by itself."""
-        return TrainingState(
-            parameters={name: values.copy() for name, values in self.parameters.items()},
-            optimiser_state={name: values.copy() for name, values in self.optimiser_state.items()},
-            standardiser=self.standardiser,
-            rounds_done=self.rounds_done,
-            bounds=dict(self.bounds),
-            losses=list(self.losses),
-            finished=self.finished,
-            control={name: values.copy() for name, values in self.control.items()},
-            row_count=self.row_count,
-            last_rounds=dict(self.last_rounds),
-            validation=self.validation.copy(),
-            folds=[dict(metrics) for metrics in self.folds],
-            vocabulary=self.vocabulary,
-        )
-
-
-@dataclass(frozen=True)
-class LocalRun:
-    """What a training loop needs besides settings and data; the callbacks never see another party's values.
-
-    `on_fold` gets how many folds of a cross-validation are done, and the metrics of the last; none as they begin.
-    `on_compared` gets the parties with which the final model could not be compared; `on_columns` what the sums of
-    standardising tell of columns.
-    `save_own` receives what this party alone carries on, once the round's sum holds its update and before this party
-    saves the round: another one may have saved it by then, and none the next one. `own` belongs to the round named in
-    `resume_from`.
-    """
-
-    stopwatch: Stopwatch
-    on_round: Callable[[RoundRecord, TrainingState], None]
-    save: Callable[[TrainingState], None]
-    resume_from: TrainingState | None = None
-    save_own: Callable[[OwnState], None] = lambda own: None
-    on_fold: Callable[[int, dict[str, float]], None] = lambda done, metrics: None
-    on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
-    on_columns: Callable[[ColumnFindings], None] = lambda found: None
-    own: OwnState | None = None
-    digest_key: bytes = field(default=b"", repr=False)
-    model: Model | None = None
-    """A model of the site's own; None: the one of Hekat's that the settings name."""
-    model_code: str = ""
-    """The digest of the site's code that made `model`."""
-    vocabulary: Vocabulary = field(default_factory=dict)
-    """The categories that the parties found together, by which the table is encoded."""
-
-    def model_for(self, settings: HorizontalSettings, column_count: int) -> Model:
-        """The model to train on tables of `column_count` columns. Raises InputError."""
-        return build_model(settings, column_count) if self.model is None else self.model
-
-
-def build_model(settings: HorizontalSettings, column_count: int) -> Model:
-    """The model of Hekat's that the settings name, for tables of `column_count` columns."""
-    class_count = len(settings.classes) if settings.classes is not None else None
-    spec = settings.model
-    return make_model(spec.name, column_count, class_count, hidden=spec.hidden, l2=spec.own_l2)
 
 
 def train(
@@ -440,47 +329,6 @@ class _Trainer:
                 rows = state.row_count or aggregate.weight_sum
                 state.control = move_shared(state.control, aggregate.mean, aggregate.weight_sum / rows)
         return loss
-
-
-def digest_model(state: TrainingState, key: bytes) -> bytes:
-    """A keyed digest of parameters, standardiser, control variates and the categories that were found; equal only where
-    every byte is."""
-    digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
-    if state.vocabulary:
-        found = json.dumps(dict(state.vocabulary), sort_keys=True).encode()
-        digest.update(b"vocabulary" + len(found).to_bytes(8, "little") + found)
-    standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
-    if state.standardiser.fill is not None:
-        standardiser["standardiser/fill"] = state.standardiser.fill
-    if (label := state.standardiser.label) is not None:
-        standardiser["standardiser/label"] = np.array([label.mean, label.spread])
-    control = {f"{CONTROL}{name}": values for name, values in state.control.items()}
-    arrays = {**state.parameters, **standardiser, **control}
-    for name in sorted(arrays):
-        values = np.ascontiguousarray(arrays[name], dtype="<f8")
-        header = f"{name}|{values.shape}|".encode()
-        digest.update(len(header).to_bytes(4, "little") + header)
-        # Where it lies: a copy of a large model takes longer than its digest.
-        digest.update(values.reshape(-1).view(np.uint8).data)
-    return digest.digest()
-
-
-def encode_totals(state: TrainingState) -> bytes:
-    """All totals of sums so far beside the model, as bytes; equal where all totals are."""
-    validation = state.validation
-    totals = {
-        "rounds_done": state.rounds_done,
-        "finished": state.finished,
-        "losses": state.losses,
-        "bounds": state.bounds,
-        "row_count": state.row_count,
-        "last_rounds": state.last_rounds,
-        "validation": {str(number): metrics for number, metrics in validation.by_round.items()},
-        "final": validation.final,
-        "edges": validation.edges.tolist(),
-        **({"folds": state.folds} if state.folds else {}),
-    }
-    return json.dumps(totals, sort_keys=True).encode()
 
 
 def _loss_counter(loss: float, weight: int, weight_max: int) -> Counter:

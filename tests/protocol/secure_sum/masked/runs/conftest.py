@@ -19,7 +19,7 @@ from hekat.errors import ChannelError, HekatError
 from hekat.ledger import RecordedChannel
 from hekat.model import make_model
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
-from hekat.protocol.horizontal.training.loop import TrainingState
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.masked import draw_members as draw
 from hekat.protocol.secure_sum.masked.messages import OpenedMessage

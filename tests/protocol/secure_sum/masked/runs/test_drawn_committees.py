@@ -12,7 +12,7 @@ import pytest
 
 from hekat.errors import ChannelError, HekatError, PartyStoppedError, PolicyError, ProtocolError, StateError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.horizontal.training.loop import TrainingState
+from hekat.protocol.horizontal.training.training_state import TrainingState
 from hekat.protocol.secure_sum.masked import draw_members as draw
 from hekat.protocol.secure_sum.masked import start_up
 from hekat.protocol.secure_sum.masked.messages import DealtMessage, DrawMessage, DrawsMessage, ShareMessage

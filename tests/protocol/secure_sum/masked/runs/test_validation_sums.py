@@ -10,7 +10,7 @@ import pytest
 from hekat.errors import ChannelError, PartyStoppedError
 from hekat.model import evaluate
 from hekat.protocol.horizontal.sums_ahead import plan_sums
-from hekat.protocol.horizontal.training.loop import build_model
+from hekat.protocol.horizontal.training.local_run import build_model
 from hekat.protocol.horizontal.training.validation import FINAL_STEP, hold_out
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.masked.messages import DealersMessage, SumBeginMessage
