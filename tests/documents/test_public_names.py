@@ -29,6 +29,7 @@ MODULES = (
     "hekat.bigint",
     "hekat.encrypted_array",
     "hekat.fedml_he",
+    "hekat.privacy",
     "hekat.data",
     "hekat.estimator",
 )
