@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hekat.engine.ring.gaussian import DiscreteGaussian
 from hekat.engine.ring.parameters import MaskFormat, Ring
 from hekat.engine.select import get_engine
 from hekat.errors import InputError
@@ -15,6 +16,7 @@ PAIR = Ring(1024, (12289, 40961))
 FORM = MaskFormat(RING, 2, 5, 1, 2)
 WIDE = MaskFormat(PAIR, 3, 6, 2, 3)
 KEY = bytes(32)
+LAW = DiscreteGaussian(1 << 34, 0)
 SECRET = np.zeros((1, 1024), np.uint64)
 VALUES = np.zeros(7, np.int32)
 
@@ -120,6 +122,10 @@ CASES = {
     "cbd_key": (lambda e: e.sample_cbd(b"", 0, 1, 1024), "sampling key refused"),
     "cbd_chunks": (lambda e: e.sample_cbd(KEY, 2**64, 1, 1024), "chunk numbers out of range"),
     "cbd_degree": (lambda e: e.sample_cbd(KEY, 0, 1, 1000), "degree refused"),
+    "gaussian_key": (lambda e: e.sample_discrete_gaussian(b"", 0, 1, LAW), "sampling key refused"),
+    "gaussian_count": (lambda e: e.sample_discrete_gaussian(KEY, 0, -1, LAW), "count refused"),
+    "gaussian_blocks": (lambda e: e.sample_discrete_gaussian(KEY, 2**64 - 1, 1025, LAW), "block numbers out of range"),
+    "gaussian_first": (lambda e: e.sample_discrete_gaussian(KEY, -1, 1, LAW), "block numbers out of range"),
     "ntt_shape": (lambda e: e.ring_ntt(RING, elements()), r"shape \(\.\.\., 1, 1024\); got shape \(1024,\)"),
     "ntt_primes": (lambda e: e.ring_ntt(PAIR, elements(1)), r"shape \(\.\.\., 2, 1024\)"),
     "ntt_degree": (lambda e: e.ring_ntt(RING, np.zeros((1, 2048), np.uint64)), r"\(\.\.\., 1, 1024\)"),

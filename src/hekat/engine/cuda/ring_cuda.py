@@ -26,10 +26,12 @@ from hekat.engine.ring.checks import (
     refuse_slots,
 )
 from hekat.engine.ring.elements import RingElements
+from hekat.engine.ring.gaussian import DiscreteGaussian
 from hekat.engine.ring.interface import (
     ByteArray,
     DigitArray,
     LevelArray,
+    NoiseArray,
     RingArray,
     SmallArray,
     StartArray,
@@ -111,6 +113,12 @@ class CudaRing(RingElements, DeviceMemory):
             self._device, "ring_streams/sample_cbd", groups, out, self._upload_keys(key), first_chunk, degree, groups
         )
         return self._device.download(out)
+
+    def sample_discrete_gaussian(
+        self, key: bytes | bytearray, first_block: int, count: int, gaussian: DiscreteGaussian
+    ) -> NoiseArray:
+        """Numbers of a discrete Gaussian by the host, because they are added to values that lie there."""
+        return self._host.sample_discrete_gaussian(key, first_block, count, gaussian)
 
     # --- elements --------------------------------------------------------------------------------------
 

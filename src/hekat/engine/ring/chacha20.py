@@ -33,9 +33,9 @@ def chacha20_blocks(key: bytes, nonce: bytes, counter: int, block_count: int) ->
     return state.T.astype("<u4").tobytes()
 
 
-def chacha20_stream(key: bytes, nonce: bytes) -> Iterator[int]:
-    """The key stream from block 0 on, as 64-bit little-endian words."""
-    for counter in range(0, 1 << 32, _STREAM_BLOCKS):
+def chacha20_stream(key: bytes, nonce: bytes, first: int = 0) -> Iterator[int]:
+    """The key stream from block `first` on, as 64-bit little-endian words."""
+    for counter in range(first, 1 << 32, _STREAM_BLOCKS):
         yield from np.frombuffer(chacha20_blocks(key, nonce, counter, _STREAM_BLOCKS), "<u8").tolist()
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hekat.array_module import is_array, on_host
 from hekat.engine.checks import Shape, broadcast_shape, describe, index_text
+from hekat.engine.ring.gaussian import BLOCK_NUMBERS
 from hekat.engine.ring.interface import (
     CHACHA20_KEY_BYTES,
     CHACHA20_NONCE_BYTES,
@@ -85,6 +86,19 @@ def check_sample_cbd(key: bytes, first_chunk: int, chunk_count: int, degree: int
     check_chunks(first_chunk, chunk_count)
     if degree not in DEGREES:
         raise InputError("degree refused", expected=f"one of {', '.join(map(str, DEGREES))}", got=str(degree))
+
+
+def check_sample_discrete_gaussian(key: bytes | bytearray, first_block: int, count: int) -> None:
+    """Raise InputError unless the arguments of `sample_discrete_gaussian` are a key and blocks in range."""
+    _check_bytes(key, "sampling key", CHACHA20_KEY_BYTES)
+    _check_count(count, "count")
+    block_count = -(-count // BLOCK_NUMBERS)
+    if first_block < 0 or first_block + block_count > CHUNK_LIMIT:
+        raise InputError(
+            "block numbers out of range",
+            expected="0 <= first_block, first_block + blocks <= 2^64",
+            got=f"first_block {first_block} and {block_count} blocks",
+        )
 
 
 def check_elements(ring: Ring, a: RingArray, what: str = "ring elements", *, stride: int = 1) -> Shape:

@@ -14,15 +14,19 @@ from hekat.engine.ring.checks import (
     check_expand_uniform,
     check_mask_values,
     check_sample_cbd,
+    check_sample_discrete_gaussian,
     check_unmask_sum,
     refuse_opened,
     refuse_slots,
 )
 from hekat.engine.ring.elements import RingElements, flat_elements
+from hekat.engine.ring.gaussian import DiscreteGaussian
+from hekat.engine.ring.gaussian_reference import sample_blocks
 from hekat.engine.ring.interface import (
     ByteArray,
     DigitArray,
     LevelArray,
+    NoiseArray,
     RingArray,
     SmallArray,
     StartArray,
@@ -75,6 +79,13 @@ class CpuRing(RingElements):
         if chunk_count:
             _native.sample_cbd(self._pool, self._path, out, key, first_chunk)
         return out
+
+    def sample_discrete_gaussian(
+        self, key: bytes | bytearray, first_block: int, count: int, gaussian: DiscreteGaussian
+    ) -> NoiseArray:
+        """Numbers of one block after the other."""
+        check_sample_discrete_gaussian(key, first_block, count)
+        return sample_blocks(bytes(key), first_block, count, gaussian)
 
     # --- elements --------------------------------------------------------------------------------------
 

@@ -3,10 +3,10 @@
 Single operations specify the four operations on whole blocks of values (`mask_values` to `unmask_sum`): the contract of
 each of the four names its single operations, and engines may fuse them. Constant-time in secrets, errors and values;
 but the time of `expand_uniform` shows how many words of a stream were no residues, on which the residues do not depend,
-and the time of `ring_bin_sums` depends on its digits and starts. All raise InputError for wrong shapes, types, key
-lengths and chunk numbers beyond 2^64 - 1 (`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a
-device also takes values, written bytes and accumulators on its device, and leaves the results there. Source: RFC 8439
-for ChaCha20.
+the time of `sample_discrete_gaussian` shows what its contract says, and the time of `ring_bin_sums` depends on its
+digits and starts. All raise InputError for wrong shapes, types, key lengths and chunk numbers beyond 2^64 - 1
+(`hekat.engine.ring.checks`). Arrays lie on the host; but an engine on a device also takes values, written bytes and
+accumulators on its device, and leaves the results there. Source: RFC 8439 for ChaCha20.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hekat.engine.ring.gaussian import DiscreteGaussian
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
 RingArray = npt.NDArray[np.uint64]
@@ -23,6 +24,7 @@ ByteArray = npt.NDArray[np.uint8]
 SmallArray = npt.NDArray[np.int8]
 LevelArray = npt.NDArray[np.int32]
 SumArray = npt.NDArray[np.int64]
+NoiseArray = npt.NDArray[np.int64]
 DigitArray = npt.NDArray[np.int32]
 StartArray = npt.NDArray[np.int64]
 
@@ -54,6 +56,28 @@ class RingEngine(Protocol):
 
         Chunk c: nonce = 2^32 - 1 as 4, c as 8 little-endian bytes, counter from 0; number n is the count of ones among
         bits 0 to 20 of the stream's n-th 64-bit little-endian word, less that among bits 21 to 41.
+        """
+        ...
+
+    def sample_discrete_gaussian(
+        self, key: bytes | bytearray, first_block: int, count: int, gaussian: DiscreteGaussian
+    ) -> NoiseArray:
+        """Independent numbers of a discrete Gaussian, int64 (count,), from a secret 32-byte key; exactly so.
+
+        Blocks of 1,024 numbers, the last one of what is left, have numbers from `first_block` on. Block b: nonce = 2^32
+        - 2 as 4, b as 8 little-endian bytes. Its try t = 8 g + i takes the i-th 64-bit little-endian words u, v and r
+        of the stream's 64-byte blocks 3 g, 3 g + 1 and 3 g + 2; the block's numbers come from its first tries that are
+        kept, in their order.
+
+        U and V are uniform in [0, 1): u and v are their first 64 binary digits, the words of the streams with 2^32 - 3
+        and 2^32 - 4 in place of 2^32 - 2, from counter 2^12 t on, their further digits. With k, s, s0 and Z of
+        `gaussian` and C_j of `bracket_table` there, z is the count of j from 0 to Z - 1 with U >= C_j; y is the k lower
+        bits of r, x = 2^k z + y. A try is kept where V < exp(-y (y + 2^(k+1) z) / (2 s^2)), x <= floor(10 s), and not
+        both x = 0 and bit 63 of r is 1; its number is then -x where bit 63 of r is 1, x where it is 0.
+
+        Which tries were refused shows in the time, on which the numbers do not depend. An engine may compute with 64
+        digits, and leave a block to the specification where these do not tell: a chance below 10^-13 a number, which
+        shows in the time too. Source: Ducas, Durmus, Lepoint, Lyubashevsky 2013, section 6; Canonne, Kamath, Steinke 2020.
         """
         ...
 

@@ -17,16 +17,20 @@ from hekat.engine.ring.checks import (
     check_expand_uniform,
     check_mask_values,
     check_sample_cbd,
+    check_sample_discrete_gaussian,
     check_slots,
     check_unmask_sum,
     refuse_opened,
 )
 from hekat.engine.ring.elements import RingElements
+from hekat.engine.ring.gaussian import DiscreteGaussian
+from hekat.engine.ring.gaussian_reference import sample_blocks
 from hekat.engine.ring.interface import (
     CBD_BOUND,
     ByteArray,
     DigitArray,
     LevelArray,
+    NoiseArray,
     RingArray,
     SmallArray,
     StartArray,
@@ -87,6 +91,13 @@ class ReferenceRing(RingElements):
         chunks = range(first_chunk, first_chunk + chunk_count)
         words = [islice(chacha20_stream(key, _nonce(CBD_STREAM, chunk)), degree) for chunk in chunks]
         return np.array([list(map(difference, row)) for row in words], np.int8).reshape(chunk_count, degree)
+
+    def sample_discrete_gaussian(
+        self, key: bytes | bytearray, first_block: int, count: int, gaussian: DiscreteGaussian
+    ) -> NoiseArray:
+        """Numbers of one block after the other, each comparison exact."""
+        check_sample_discrete_gaussian(key, first_block, count)
+        return sample_blocks(bytes(key), first_block, count, gaussian)
 
     # --- elements --------------------------------------------------------------------------------------
 

@@ -14,13 +14,16 @@ from hekat.engine.ring.checks import (
     check_expand_uniform,
     check_mask_values,
     check_sample_cbd,
+    check_sample_discrete_gaussian,
     check_unmask_sum,
 )
 from hekat.engine.ring.elements import RingElements
+from hekat.engine.ring.gaussian import BLOCK_NUMBERS, DiscreteGaussian
 from hekat.engine.ring.interface import (
     ByteArray,
     DigitArray,
     LevelArray,
+    NoiseArray,
     RingArray,
     SmallArray,
     StartArray,
@@ -70,6 +73,19 @@ class SpreadRing(RingElements):
             return lambda engine: engine.sample_cbd(key, first_chunk + start, stop - start, degree)
 
         return np.concatenate(self._in_runs(sample, chunk_count, "sample_cbd"))
+
+    def sample_discrete_gaussian(
+        self, key: bytes | bytearray, first_block: int, count: int, gaussian: DiscreteGaussian
+    ) -> NoiseArray:
+        """Numbers of a discrete Gaussian, runs of blocks over the members."""
+        check_sample_discrete_gaussian(key, first_block, count)
+
+        def sample(start: int, stop: int) -> Callable[[Engine], NoiseArray]:
+            own = min(stop * BLOCK_NUMBERS, count) - start * BLOCK_NUMBERS
+            return lambda engine: engine.sample_discrete_gaussian(key, first_block + start, own, gaussian)
+
+        block_count = -(-count // BLOCK_NUMBERS)
+        return np.concatenate(self._in_runs(sample, block_count, "sample_discrete_gaussian"))
 
     # --- elements --------------------------------------------------------------------------------------
 
