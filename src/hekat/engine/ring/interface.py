@@ -77,7 +77,8 @@ class RingEngine(Protocol):
 
         Which tries were refused shows in the time, on which the numbers do not depend. An engine may compute with 64
         digits, and leave a block to the specification where these do not tell: a chance below 10^-13 a number, which
-        shows in the time too. Source: Ducas, Durmus, Lepoint, Lyubashevsky 2013, section 6; Canonne, Kamath, Steinke 2020.
+        shows in the time too. Source: Ducas, Durmus, Lepoint, Lyubashevsky 2013, section 6, for the order of tries;
+        Canonne, Kamath, Steinke 2020, for exactness.
         """
         ...
 
