@@ -82,19 +82,22 @@ class DenseLayers:
 
         `values` are what `forward` gave.
         """
+        gradient: Parameters = {}
+        slopes = self.slopes(params, values, slope)
+        for layer, inputs, own in zip(self.layers, values, slopes, strict=False):
+            gradient[layer.weight] = multiply_columns(inputs, own)
+            gradient[layer.bias] = own.sum(axis=0)
+        return gradient, multiply_rows(slopes[0], params[self.layers[0].weight].T) if to_inputs else None
+
+    def slopes(self, params: Parameters, values: Sequence[Features], slope: FloatArray) -> list[FloatArray]:
+        """The slope by each layer's sums, before its activation, from the slope by the outputs."""
         if self.activates_last:
             slope = slope * activation_slope(values[-1], self.activation)
-        gradient: Parameters = {}
-        for number in range(len(self.layers) - 1, -1, -1):
-            layer = self.layers[number]
-            gradient[layer.bias] = slope.sum(axis=0)
-            gradient[layer.weight] = multiply_columns(values[number], slope)
-            if number:
-                to_values = multiply_rows(slope, params[layer.weight].T)
-                slope = to_values * activation_slope(values[number], self.activation)
-            elif to_inputs:
-                slope = multiply_rows(slope, params[layer.weight].T)
-        return {name: gradient[name] for name in self.shapes}, slope if to_inputs else None
+        slopes = [slope]
+        for number in range(len(self.layers) - 1, 0, -1):
+            to_values = multiply_rows(slopes[0], params[self.layers[number].weight].T)
+            slopes.insert(0, to_values * activation_slope(values[number], self.activation))
+        return slopes
 
 
 def activate(values: FloatArray, activation: Activation) -> FloatArray:

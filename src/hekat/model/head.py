@@ -28,6 +28,16 @@ class Head(Protocol):
 
     def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]: ...
 
+    def label_direction(self, outputs: FloatArray, labels: Labels) -> FloatArray:
+        """Shape (rows, n): the direction in the space of labels along which `label_slope` gives each row's own slope,
+        up to its sign. A class is one of n numbers, a number is one.
+        """
+        ...
+
+    def label_slope(self, outputs: FloatArray, direction: FloatArray) -> FloatArray:
+        """d^2 l / (dy dz) v of each row's loss l, up to its sign: z its outputs, y its label, v its `direction`."""
+        ...
+
     def predict(self, outputs: FloatArray) -> Labels: ...
 
 
@@ -60,6 +70,15 @@ class BinaryHead:
         slope = (sigmoid(outputs[:, 0]) - labels) / outputs.shape[0]
         return self.loss(outputs, labels), slope[:, np.newaxis]
 
+    def label_direction(self, outputs: FloatArray, labels: Labels) -> FloatArray:
+        return _one_of(labels, 2)
+
+    def label_slope(self, outputs: FloatArray, direction: FloatArray) -> FloatArray:
+        # -y_0 log P(0) - y_1 log P(1), derived by z: y_0 P(1) - y_1 P(0).
+        logits = outputs[:, 0]
+        slope = direction[:, 0] * sigmoid(logits) - direction[:, 1] * sigmoid(-logits)
+        return np.asarray(slope[:, np.newaxis])
+
     def predict(self, outputs: FloatArray) -> Labels:
         return (outputs[:, 0] > 0).astype(np.int64)
 
@@ -88,6 +107,13 @@ class SoftmaxHead:
         slope[rows, labels] -= 1.0
         return float(-np.mean(log_probabilities[rows, labels])), slope / outputs.shape[0]
 
+    def label_direction(self, outputs: FloatArray, labels: Labels) -> FloatArray:
+        return _one_of(labels, self.class_count)
+
+    def label_slope(self, outputs: FloatArray, direction: FloatArray) -> FloatArray:
+        # -sum y_c log p_c, derived by z: sum(y) p - y. The sum of y is one number that is derived too.
+        return np.asarray(direction.sum(axis=1, keepdims=True) * np.exp(_log_softmax(outputs)) - direction)
+
     def predict(self, outputs: FloatArray) -> Labels:
         return np.asarray(np.argmax(outputs, axis=1), dtype=np.int64)
 
@@ -111,6 +137,12 @@ class SquaredErrorHead:
         error = outputs[:, 0] - labels
         return float(0.5 * np.mean(error**2)), (error / outputs.shape[0])[:, np.newaxis]
 
+    def label_direction(self, outputs: FloatArray, labels: Labels) -> FloatArray:
+        return np.asarray(outputs - labels[:, np.newaxis], dtype=np.float64)
+
+    def label_slope(self, outputs: FloatArray, direction: FloatArray) -> FloatArray:
+        return direction
+
     def predict(self, outputs: FloatArray) -> Labels:
         return np.array(outputs[:, 0], dtype=np.float64)
 
@@ -128,6 +160,10 @@ def sigmoid(logits: FloatArray) -> FloatArray:
 def _log_softmax(outputs: FloatArray) -> FloatArray:
     shifted = outputs - outputs.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), dtype=np.float64)
+
+
+def _one_of(labels: Labels, class_count: int) -> FloatArray:
+    return np.asarray(labels[:, np.newaxis] == np.arange(class_count), dtype=np.float64)
 
 
 def _check_classes(labels: Labels, class_count: int) -> None:

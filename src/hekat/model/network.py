@@ -8,9 +8,11 @@ import numpy as np
 
 from hekat.model.check_rows import check_features
 from hekat.model.dense_layers import Activation, DenseLayers, Layer
+from hekat.model.dense_sensitivities import DenseSource
 from hekat.model.head import ClassHead, SquaredErrorHead
 from hekat.model.headed_model import HeadedModel
 from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes, check_same_shapes
+from hekat.privacy.sensitivity.directions import Directions
 
 
 class DenseModel(HeadedModel):
@@ -65,6 +67,14 @@ class DenseModel(HeadedModel):
         """Logits or numbers before the head, shape (rows, output_count)."""
         self._check_inputs(params, X)
         return self._dense.forward(params, X)[-1]
+
+    def sensitivity_source(
+        self, params: Parameters, rows: Features, labels: Labels, directions: Directions
+    ) -> DenseSource:
+        """What `hekat.privacy.sensitivity` reads the weights' sensitivities from. Raises InputError."""
+        self._check_inputs(params, rows)
+        self._check_labels(rows, labels)
+        return DenseSource(self._dense, self._head, params, rows, labels, directions)
 
     def rescale_outputs(self, params: Parameters, mean: float, spread: float) -> Parameters:
         """Parameters by which the outputs are `spread` times the outputs by `params`, and `mean` more."""

@@ -19,7 +19,10 @@ from hekat.model.check_rows import check_features
 from hekat.model.head import ClassHead, SoftmaxHead, SquaredErrorHead, make_class_head
 from hekat.model.headed_model import HeadedModel
 from hekat.model.module_tensors import ModuleTensors, to_float64
-from hekat.model.parameters import FloatArray, Labels, Parameters, Shapes
+from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes
+from hekat.privacy.sensitivity.directions import Directions
+from hekat.privacy.sensitivity.module_loss import LossName
+from hekat.privacy.sensitivity.module_source import ModuleSource
 from hekat.torch_library import import_torch, seeded
 
 # Rows that go through the module at once where no gradient is taken, so that memory does not grow with the table.
@@ -142,6 +145,16 @@ class TorchModel(HeadedModel):
             for start in range(0, X.shape[0], EVALUATION_ROWS):
                 found.append(to_float64(self._forward(self._dense(X[start : start + EVALUATION_ROWS]))))
         return np.concatenate(found)
+
+    def sensitivity_source(
+        self, params: Parameters, rows: Features, labels: Labels, directions: Directions
+    ) -> ModuleSource:
+        """What `hekat.privacy.sensitivity` reads the weights' sensitivities from. Raises InputError."""
+        check_features(rows, self.column_count)
+        self._check_labels(rows, labels)
+        self._tensors.write(params)
+        loss: LossName = "cross_entropy" if self.task == "classification" else "squared"
+        return ModuleSource(self._module, rows, labels, loss, directions)
 
     def state_dict(self, params: Parameters) -> dict[str, Any]:
         """Tensors of their own for the module's load_state_dict(strict=True), in its dtypes; buffers of whole numbers

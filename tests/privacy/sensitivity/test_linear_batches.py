@@ -1,0 +1,88 @@
+"""Linear layers on one vector a row are summed a batch at a time, and others are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.privacy.sensitivity.nets import assert_maps_equal, map_by_definition, one_hot, torch
+
+from hekat.privacy.sensitivity import module_source, sensitivity_map
+from hekat.privacy.sensitivity.directions import Directions
+from hekat.privacy.sensitivity.module_source import ModuleSource
+
+
+def _rows(*shape: int) -> Any:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(3))
+
+
+class _Mixed(torch.nn.Module):  # type: ignore[misc,name-defined]
+    """Takes the mean over the batch off each row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.out = torch.nn.Linear(4, 3)
+
+    def forward(self, rows: Any) -> Any:
+        hidden = torch.tanh(self.layer(rows))
+        return self.out(hidden - 0.5 * hidden.mean(dim=0))
+
+
+class _Twice(torch.nn.Module):  # type: ignore[misc,name-defined]
+    """Uses a layer's weight beside the layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.out = torch.nn.Linear(4, 3)
+
+    def forward(self, rows: Any) -> Any:
+        return self.out(torch.tanh(self.layer(rows)) @ self.layer.weight)
+
+
+class _Recurrent(torch.nn.Module):  # type: ignore[misc,name-defined]
+    """Calls one layer twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.out = torch.nn.Linear(4, 3)
+
+    def forward(self, rows: Any) -> Any:
+        return self.out(torch.tanh(self.layer(torch.tanh(self.layer(rows)))))
+
+
+def _mlp() -> Any:
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 6), torch.nn.ReLU(inplace=True), torch.nn.Dropout(), torch.nn.Linear(6, 3)
+    )
+
+
+def _sequence() -> Any:
+    layers = torch.nn.Linear(2, 3), torch.nn.Flatten(), torch.nn.Linear(6, 3)
+    return torch.nn.Sequential(torch.nn.Unflatten(1, (2, 2)), *layers)
+
+
+@pytest.mark.parametrize(
+    ("make", "at_once"), [(_mlp, True), (_Mixed, False), (_Twice, False), (_Recurrent, False), (_sequence, False)]
+)
+def test_a_batch_at_once_where_it_gives_the_same(make: Any, at_once: bool) -> None:
+    torch.manual_seed(2)
+    net, rows, labels = make(), _rows(7, 4), torch.arange(7) % 3
+    source = ModuleSource(net, rows, labels, None, Directions("exact", 0))
+    assert (source._layers is not None) == at_once
+    source.add_rows(np.arange(7))
+    found = {name: values / 7 for name, values in source.sums().items()}
+    assert_maps_equal(found, map_by_definition(net, rows, one_hot(labels), torch.eye(3).expand(7, 3, 3)))
+
+
+def test_batches_and_single_rows_draw_the_same_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(2)
+    net, rows, labels = _mlp(), _rows(20, 4), torch.arange(20) % 3
+    at_once = sensitivity_map(net, rows, labels).tensors
+    monkeypatch.setattr(module_source, "BATCH_ROWS", 3)
+    assert_maps_equal(sensitivity_map(net, rows, labels).tensors, at_once)
+    monkeypatch.setattr(module_source, "linear_layers_of", lambda module, weights: None)
+    assert_maps_equal(sensitivity_map(net, rows, labels).tensors, at_once)
