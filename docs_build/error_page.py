@@ -21,6 +21,8 @@ CURES = {
     "ProtocolError": "compare job files, code and data of the parties it names",
     "AlteredSumError": "the aggregator, or a party, altered a sum: find out which before anybody goes on. The note in "
     "the state folder that the error names stops the job until the operator removes it",
+    "LongSumError": "a party sent an update longer than `codec.max_norm`, or the aggregator altered the sum: find out "
+    "which before anybody goes on",
     "ModelsDifferError": "parties ended with different models: compare what each received, by `hekat audit`",
     "WireError": "the bytes are no object of Hekat's: check the file",
     "WireTruncatedError": "the file or message was cut off: copy it again",

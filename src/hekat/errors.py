@@ -93,6 +93,12 @@ class AlteredSumError(ProtocolError):
     ends_run = True
 
 
+class LongSumError(ProtocolError):
+    """A sum longer than updates within the job's bound can make it: nothing of it is used, and nobody goes on."""
+
+    ends_run = True
+
+
 class ModelsDifferError(ProtocolError):
     """Parties that end training with different models: none of these is anybody's final one."""
 

@@ -102,6 +102,11 @@ class Call:
     layout: dict[str, str]
     kind: tuple[tuple[str, str, bool], ...]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether all of its tensors are sent as differences from what all parties hold."""
+        return all(is_difference for _, _, is_difference in self.kind)
+
     def digest(self, key: bytes) -> bytes:
         """A keyed digest of the call's results; equal only where every byte is."""
         digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)

@@ -38,6 +38,8 @@ class RoundCost:
     clipped_count: int
     bounds: dict[str, float]
     bytes: dict[str, PartyBytes]
+    scaled_down_count: int = 0
+    """Updates that were longer than `max_norm`."""
 
     @property
     def float32_bytes(self) -> int:
@@ -89,6 +91,11 @@ class Costs:
         return sum(one.clipped_count for one in self.rounds)
 
     @property
+    def scaled_down_count(self) -> int:
+        """Updates that were longer than `max_norm` and were scaled down to it, all parties and rounds."""
+        return sum(one.scaled_down_count for one in self.rounds)
+
+    @property
     def value_count(self) -> int:
         """Values sent, all parties and rounds."""
         return sum(one.value_count * one.party_count for one in self.rounds)
@@ -121,6 +128,7 @@ def cost_rounds(
             clipped_count=record.clipped_count,
             bounds=record.bounds,
             bytes=found[record.round],
+            scaled_down_count=record.scaled_down_count,
         )
         for record in sorted(records, key=lambda record: record.round)
     )

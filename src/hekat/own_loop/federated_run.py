@@ -88,6 +88,7 @@ def federate(
     value_bits: int = 16,
     clipping: Clipping = "adaptive",
     alpha: float | None = None,
+    max_norm: float | None = None,
     aggregator: str = "aggregator",
     authority: str | None = None,
     key_bits: int = 3072,
@@ -110,6 +111,8 @@ def federate(
         value_bits: bits of a value, 1 to 32.
         clipping: "adaptive", "fixed" or "daciq".
         alpha: the bound for "fixed", the first bound for "adaptive"; None: found from encrypted counts.
+        max_norm: the greatest L2 norm of a party's change of its state, all tensors together: a longer one is scaled
+            down to it, and a longer mean is used by nobody. Such a loop begins with `start_from`. None: no bound.
         aggregator: the name of the role that adds.
         authority: the name of the role that opens, for opening "authority".
         key_bits: bits of the Paillier key, for protection "paillier".
@@ -126,6 +129,7 @@ def federate(
     Raises:
         InputError, PolicyError: arguments that cannot be, before anything starts.
         ProtocolError: parties call for different things.
+        LongSumError: a mean was longer than `max_norm` allows.
         Exception: what a party's code raised, where the others cannot go on.
 
     Examples:
@@ -157,6 +161,7 @@ def federate(
             value_bits=as_whole_number("value_bits", value_bits),
             clipping=clipping,
             alpha=None if alpha is None else as_number("alpha", alpha),
+            max_norm=0.0 if max_norm is None else as_number("max_norm", max_norm),
         ),
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
     )

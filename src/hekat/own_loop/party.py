@@ -28,7 +28,8 @@ from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.integer_sums import IntArray, digest_integers, sum_integers
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.protocol.secure_sum.streamed_tensor import StreamedTensor, scale_streamed
+from hekat.protocol.secure_sum.streamed_tensor import scale_streamed
+from hekat.protocol.secure_sum.update_norm import SCALED_DOWN, UpdateNorm
 from hekat.protocol.stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -50,6 +51,8 @@ class RoundRecord:
     weight_sum: int
     party_count: int
     bounds: dict[str, float]
+    scaled_down_count: int = 0
+    """Parties whose update was longer than `max_norm`, and was scaled down to it."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Party:
         self._channel, self._settings, self._aggregation = channel, settings, aggregation
         self._digest_key, self._around = digest_key, surroundings
         self._references = References()
+        self._norm = UpdateNorm(settings)
         self._policies: dict[Any, ClippingPolicy] = {}
         self._told_layout: dict[str, str] | None = None
         self._trail = ModelTrail(digest_key)
@@ -144,6 +148,7 @@ class Party:
                 label, digest = ("", b"") if same is None else self._digest(*same)
                 module, state, selection = self._select(state, parameters)
                 call = self._references.begin(selection, self.name, self._rounds + 1)
+                self._check_difference(call)
             self._note_local(selection)
             if digest:
                 self._agree_on(digest)
@@ -329,12 +334,15 @@ class Party:
             policy = make_policy(settings.codec, self._aggregation)
         self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh, label=label, digest=same))
         self._policies[call.kind] = policy
-        streams: dict[str, StreamedTensor] = dict(call.tensors)
+        with self._around.stopwatch.measure("encode"):
+            streams, factor = self._norm.limit_streamed(dict(call.tensors))
         scaled = scale_streamed(streams, weight, settings.weight_max)
         bounds = policy.bounds_for(self._aggregation, step, scaled)
         with self._around.stopwatch.measure("encode"):
             counters = policy.counters_for(scaled, bounds, len(settings.parties))
+            counters += self._norm.counters_for(factor)
         aggregate = self._aggregation.weighted_mean(SumRequest(step, streams, bounds, weight, counters))
+        self._norm.check_streamed(step, aggregate, streams, bounds)
         policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         with self._around.stopwatch.measure("decode"):
             self._references.take(call)
@@ -351,6 +359,7 @@ class Party:
                 weight_sum=aggregate.weight_sum,
                 party_count=aggregate.party_count,
                 bounds=dict(bounds),
+                scaled_down_count=aggregate.counters.get(SCALED_DOWN, 0),
             )
         )
 
@@ -362,6 +371,15 @@ class Party:
                 expected=f"a whole number from 1 to weight_max = {self._settings.weight_max}",
                 got=f"a {type(weight).__name__}" if not is_whole else "one outside",
                 cure="pass this party's row count; a larger weight_max (public) is an argument of hekat.federate",
+            )
+
+    def _check_difference(self, call: Call) -> None:
+        if self._norm.is_on and not call.is_known:
+            raise InputError(
+                f"party {self.name}: max_norm bounds changes, and round {self._rounds + 1} would send whole values",
+                expected="tensors with a value that all parties hold already",
+                got="some for the first time",
+                cure="call party.start_from(state) with the state that all parties begin with",
             )
 
     def _note_local(self, selection: Selection) -> None:

@@ -67,6 +67,9 @@ def _bytes_table(costs: Costs) -> Table:
         rows.append([what, show_size(value), f"{value / one_way:.2f}x" if one_way else ""])
     rows.append(["plain float32, one way", show_size(one_way), "1x"])
     clipped = f"{costs.clipped_count} of {costs.value_count}"
+    if costs.scaled_down_count:
+        updates = sum(one.party_count for one in costs.rounds)
+        clipped += f"; updates scaled down to max_norm: {costs.scaled_down_count} of {updates}"
     heading = (
         f"Bytes of a party in round {last.round}: {last.value_count} values at {last.bits_per_value:.1f} bits up; "
         f"clipped in all rounds: {clipped}"

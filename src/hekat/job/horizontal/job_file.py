@@ -145,6 +145,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
     model = _read_model(top.take_section("model"))
     training, codec = top.take_section("training"), top.take_section("codec")
     algorithm = training.take("algorithm", str, default_algorithm(version, model, training, codec))
+    max_norm = codec.take("max_norm", float, CodecSettings().max_norm)
     return HorizontalSettings(
         parties=top.take_texts("parties"),
         aggregator=top.take("aggregator", str),
@@ -157,7 +158,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         key_bits=protection.key_bits,
         check_sum=protection.check_sum,
         model=model,
-        codec=read_codec(codec, default_value_bits(algorithm)),
+        codec=replace(read_codec(codec, default_value_bits(algorithm)), max_norm=max_norm),
         training=_read_training(training, version, algorithm, model.name),
         validation=_read_validation(top.take_section("validation")),
     )

@@ -169,6 +169,7 @@ def _codec(job: NewJob) -> list[str]:
         default("clipping", codec.clipping, '"adaptive": follows encrypted counts; "fixed": alpha; "daciq"'),
         example("alpha", 0.01, 'the bound for "fixed", the first bound for "adaptive"'),
         default("target_clipped_fraction", codec.target_clipped_fraction, "of all values, for adaptive"),
+        example("max_norm", 10.0, "the longest update; parties scale theirs to it, and refuse a longer mean"),
     ]
 
 

@@ -142,6 +142,10 @@ class HorizontalSettings:
         _check_training(self.training)
         check_validation(self.validation, self.classes)
         _check_error_feedback(self.training, codec)
+        if codec.max_norm and self.training.has_control:
+            refuse_setting(
+                "codec.max_norm", "0 with scaffold, whose control variates travel beside updates", codec.max_norm
+            )
         if self.validation.folds:
             _check_all_parties(self)
         if self.model.own_l2 < 0 or not math.isfinite(self.model.own_l2):
@@ -252,7 +256,7 @@ def _check_line_search(settings: HorizontalSettings) -> None:
     default, no_codec = TrainingSettings(), CodecSettings()
     for name in ("local_epochs", "batch_rows", "learning_rate", "optimiser", "optimiser_settings", "error_feedback"):
         _refuse_under_lbfgs(f"training.{name}", getattr(training, name), getattr(default, name))
-    for name in ("clipping", "alpha", "target_clipped_fraction"):
+    for name in ("clipping", "alpha", "target_clipped_fraction", "max_norm"):
         _refuse_under_lbfgs(f"codec.{name}", getattr(codec, name), getattr(no_codec, name))
 
 

@@ -30,6 +30,8 @@ class CodecSettings:
 
     `alpha` is the first bound (adaptive) or the bound (fixed) of the quantised value, update * weight / weight_max; the
     weight is the party's rows behind the update. Updates of parties with few rows are therefore clipped last.
+    `max_norm` is the greatest L2 norm of an update, all its tensors together: a party scales a longer one down to it,
+    and no party uses a mean that is longer (`update_norm.py`); 0: no bound.
     """
 
     value_bits: int = 16
@@ -38,6 +40,7 @@ class CodecSettings:
     clipping: Clipping = "adaptive"
     alpha: float | None = None
     target_clipped_fraction: float = 0.001
+    max_norm: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,8 @@ def _check_codec(codec: CodecSettings) -> None:
         refuse_setting("codec.alpha", "a bound above 0, since codec.clipping is 'fixed'", "nothing")
     if codec.alpha is not None and not MIN_ALPHA <= codec.alpha <= MAX_ALPHA:
         refuse_setting("codec.alpha", "a bound from 2^-40 to 2^40", codec.alpha)
+    if codec.max_norm and not MIN_ALPHA <= codec.max_norm <= MAX_ALPHA:
+        refuse_setting("codec.max_norm", "a bound from 2^-40 to 2^40, or 0 for none", codec.max_norm)
     if not 0 < codec.target_clipped_fraction < 1:
         refuse_setting("codec.target_clipped_fraction", "a fraction between 0 and 1", codec.target_clipped_fraction)
 

@@ -16,6 +16,7 @@ from hekat.codec.quantise import Rounding
 from hekat.errors import BoundError
 from hekat.plaintext_space import PackedPlaintext
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter, scale_by_weight, unflatten
+from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 
 
@@ -114,6 +115,11 @@ class UpdateCodec:
 
     def _maxima(self, counters: Sequence[Counter]) -> list[int]:
         return [self._weight_max, *self._contributor_maxima, *(counter.maximum for counter in counters)]
+
+
+def range_factor_of(codec: CodecSettings, addend_count: int) -> int:
+    """By how much the quantised range is wider than the clipping bound: BatchCrypt's advance scaling, or 1."""
+    return addend_count if codec.clipping == "daciq" and codec.layout == "two_sign_bits" else 1
 
 
 def _check_contributors(counted: int, announced: int) -> None:

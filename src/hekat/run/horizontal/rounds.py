@@ -21,6 +21,7 @@ def write_round(events: EventLog, phase: str, record: RoundRecord, metrics: Mapp
         round=record.round,
         loss=record.loss,
         clipped=record.clipped_count,
+        scaled_down=record.scaled_down_count,
         bounds=record.bounds,
         metrics=metrics,
         validation=record.validation,

@@ -41,6 +41,7 @@ def list_caveats(
     caveats = [*caveats_on_trust(job, run.results)]
     caveats += next((result.model_caveats for result in results if result.model_caveats), ())
     caveats += caveats_on_records(settings, run.results)
+    caveats += _what_bounds_updates(settings, run)
     caveats += _what_samples_tell(settings)
     caveats += _what_was_done_to_rows(job, run, test_table)
     caveats += _what_sums_tell_of_columns(run)
@@ -144,6 +145,20 @@ def _what_folds_tell(run: FinishedRun) -> Iterator[str]:
             f"a fold has fewer than {FEW_ROWS_PER_PARTY} rows of a party: parties that work together against it learn "
             "sums over so few rows"
         )
+
+
+def _what_bounds_updates(settings: HorizontalSettings, run: FinishedRun) -> Iterator[str]:
+    most, training = settings.codec.max_norm, settings.training
+    if not most:
+        cure = "" if training.searches_line or training.has_control else " (codec.max_norm would bound it)"
+        yield f"nothing bounds the length of one party's update{cure}: clipping is each party's own word"
+        return
+    scaled = sum(record.scaled_down_count for record in run.records)
+    sent = sum(record.party_count for record in run.records)
+    yield (
+        f"{scaled:,} of {sent:,} updates were longer than codec.max_norm = {most:g} and were scaled down to it; no mean"
+        " longer than honest updates make it was used"
+    )
 
 
 def _what_samples_tell(settings: HorizontalSettings) -> Iterator[str]:

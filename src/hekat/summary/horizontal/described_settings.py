@@ -40,6 +40,7 @@ def describe_settings(
         "layout": codec.layout,
         "rounding": codec.rounding,
         "clipping": codec.clipping,
+        **({"max_norm": codec.max_norm} if codec.max_norm else {}),
         "protection": settings.protection,
         **_describe_protection(settings, members, packing),
         **_describe_validation(settings),

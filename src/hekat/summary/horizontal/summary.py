@@ -155,6 +155,7 @@ def _rounds(run: FinishedRun) -> list[dict[str, Any]]:
             "round": record.round,
             "loss": record.loss,
             "clipped": record.clipped_count,
+            "scaled_down": record.scaled_down_count,
             "values": record.value_count,
             "metrics": found,
             "validation": record.validation,

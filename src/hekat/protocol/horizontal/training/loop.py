@@ -55,6 +55,7 @@ from hekat.protocol.secure_sum.aggregation import (
     sum_counters,
 )
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
+from hekat.protocol.secure_sum.update_norm import SCALED_DOWN, UpdateNorm
 from hekat.protocol.stop_rules import should_stop
 
 LOSS_UNITS = 2**20
@@ -123,6 +124,7 @@ class _Trainer:
         self._policy = make_policy(
             settings.codec, aggregation, self.state.bounds, searches_line=settings.training.searches_line
         )
+        self._norm = UpdateNorm(settings.sums)
         self._trail = ModelTrail(run.digest_key)
 
     def _first_state(self, table: Table) -> TrainingState:
@@ -166,15 +168,18 @@ class _Trainer:
         step = f"{fold_group(self._fold)}/round-{number}" if self._fold else f"round-{number}"
         takes_part = self._aggregation.takes_part(step)
         work = self._work_locally(number) if takes_part else self._nothing_of_its_own()
-        update, weight = work.update, work.weight
+        update, factor = self._norm.limit(work.update)
+        weight = work.weight
         scaled = scale_by_weight(update, weight, settings.weight_max)
         check_magnitude(self._party, number, scaled)
         bounds = self._policy.bounds_for(self._aggregation, step, scaled)
         counters = self._policy.counters_for(scaled, bounds, len(settings.parties))
         counters.append(_loss_counter(work.loss, weight, settings.weight_max))
+        counters += self._norm.counters_for(factor)
         counters += [] if self._fold else self._validation.counters_for(number, state.parameters)
         request = SumRequest(step, update, bounds, weight, counters)
         aggregate = self._aggregation.weighted_mean(request)
+        self._norm.check(step, aggregate, bounds)
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         validation = self._validation.learn(number, aggregate.counters)
         clipped_count = total_clipped(aggregate.counters, list(scaled))
@@ -209,6 +214,7 @@ class _Trainer:
             validation=validation,
             clipped_by_tensor=clipped_by_tensor(aggregate.counters, list(scaled)),
             values_by_tensor=sizes,
+            scaled_down_count=aggregate.counters.get(SCALED_DOWN, 0),
         )
         self._run.on_round(record, state)
 

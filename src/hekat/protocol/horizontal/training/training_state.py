@@ -35,6 +35,8 @@ class RoundRecord:
     """`clipped_count` by tensor; empty where nothing is clipped."""
     values_by_tensor: dict[str, int] = field(default_factory=dict)
     """`value_count` by tensor."""
+    scaled_down_count: int = 0
+    """Parties whose update was longer than the codec's `max_norm`, and was scaled down to it."""
 
 
 @dataclass

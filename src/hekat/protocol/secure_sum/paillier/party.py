@@ -17,7 +17,7 @@ from hekat.protocol.secure_sum.participation import NOT_SAMPLED
 from hekat.protocol.secure_sum.party_side import PartySide
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import Tensors, gather, hand_out
-from hekat.protocol.secure_sum.update_codec import UpdateCodec
+from hekat.protocol.secure_sum.update_codec import UpdateCodec, range_factor_of
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.paillier import Ciphertexts, PrivateKey, decrypt, encrypt
 from hekat.wire import from_bytes, to_bytes
@@ -104,11 +104,10 @@ class PaillierAggregation(PartySide):
                 max_addends=addend_count,
                 plaintext_bits=self._key.public.plaintext_space.bits,
             )
-            advance = settings.codec.clipping == "daciq" and settings.codec.layout == "two_sign_bits"
             self._codecs[kind] = UpdateCodec(
                 layout,
                 settings.codec.rounding,
                 settings.weight_max,
-                range_factor=addend_count if advance else 1,
+                range_factor=range_factor_of(settings.codec, addend_count),
             )
         return self._codecs[kind]
