@@ -24,10 +24,11 @@ def _random_mask(seed: int, sizes: dict[str, int] = SIZES) -> tuple[Mask, dict[s
     return Mask.from_arrays(chosen), chosen
 
 
+GLOBALS = {"np": np, "Mask": Mask, "PIECE_VALUES": PIECE_VALUES}
+
+
 def test_every_example_does_what_it_shows() -> None:
-    tests = [
-        test for test in doctest.DocTestFinder().find(Mask, "Mask", globs={"np": np, "Mask": Mask}) if test.examples
-    ]
+    tests = [test for test in doctest.DocTestFinder().find(Mask, "Mask", globs=GLOBALS) if test.examples]
     assert len(tests) > 5
     assert sum(doctest.DocTestRunner().run(test).failed for test in tests) == 0
 
@@ -49,6 +50,8 @@ def test_what_is_chosen_is_what_the_arrays_say() -> None:
     assert np.array_equal(mask.chosen("long", 7, PIECE_VALUES + 9), chosen["long"][7 : PIECE_VALUES + 9])
     assert np.array_equal(mask.gather(values), flat[picked])
     assert np.array_equal((~mask).gather(values), flat[~picked])
+    assert mask.ranks("long").tolist() == [0, chosen["long"][:PIECE_VALUES].sum(), chosen["long"].sum()]
+    assert mask.ranks("empty").tolist() == [0]
     assert mask.chosen_count == picked.sum()
     assert (~mask).chosen_count == (~picked).sum()
 

@@ -162,9 +162,9 @@ def masked_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
     return {
         "dealt-message.v3": ("DealtMessage", lambda: to_bytes(dealt)),
         "dealers-message.v3": ("DealersMessage", lambda: to_bytes(dealers)),
-        "upload-message.v2": (
+        "upload-message.v3": (
             "UploadMessage",
-            lambda: to_bytes(UploadMessage("tree-3/level-1", "A16-16", 1000, digest, b"")),
+            lambda: to_bytes(UploadMessage("tree-3/level-1", "A16-16", 1000, digest, b"", 300)),
         ),
         "included-message.v2": ("IncludedMessage", lambda: to_bytes(included)),
         "opened-message.v3": ("OpenedMessage", lambda: to_bytes(OpenedMessage(False, ["north"]))),

@@ -20,6 +20,7 @@ from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
 from hekat.own_loop.held_tensor import HeldTensor, Values, stored_dtype
 from hekat.own_loop.selection import Selection
+from hekat.privacy.mask import BoolArray
 from hekat.protocol.secure_sum.settings import MAX_ALPHA
 
 # Variances of BatchNorm, by the last part of their names in torch and in Keras.
@@ -78,6 +79,16 @@ class SentTensor:
         if self._is_variance:
             mean = np.maximum(mean, 0.0)
         self._written.write(start, mean)
+
+    def write_mean_at(self, start: int, chosen: BoolArray, mean: FloatArray) -> None:
+        """As `write_mean`, of the chosen values; the others keep what they have."""
+        before = self.read_result(start, start + chosen.size).copy()
+        whole = np.zeros(chosen.size)
+        whole[chosen] = mean
+        self.write_mean(start, whole)
+        after = self.read_result(start, start + chosen.size).copy()
+        after[~chosen] = before[~chosen]
+        self._written.write_stored(start, after)
 
     def pieces(self) -> Iterator[tuple[int, int]]:
         """(start, stop) of some values at a time."""

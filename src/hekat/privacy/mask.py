@@ -91,6 +91,8 @@ class Mask:
         start = 0
         for name, size in self._sizes.items():
             self._starts[name], start = start, start + size
+        self._ranks: dict[str, npt.NDArray[np.int64]] = {}
+        self._complement: Mask | None = None
 
     @classmethod
     def from_arrays(cls, chosen: Mapping[str, npt.ArrayLike]) -> Mask:
@@ -227,6 +229,29 @@ class Mask:
         bits = np.unpackbits(self._packed[first // 8 : -(-(first + count) // 8)], bitorder="little")
         return bits[first % 8 : first % 8 + count].view(np.bool_)
 
+    def ranks(self, name: str) -> npt.NDArray[np.int64]:
+        """How many values of a tensor are chosen before each piece of PIECE_VALUES, and in the whole tensor.
+
+        Reckoned once, so that what is chosen is found again from its place among the chosen ones.
+
+        Args:
+            name: the tensor's.
+
+        Returns:
+            Shape (pieces + 1,): the first is 0, the last the tensor's chosen count; not to be written to.
+
+        Examples:
+            >>> Mask.everything({"weight": PIECE_VALUES + 2}).ranks("weight").tolist()
+            [0, 32768, 32770]
+        """
+        if name not in self._ranks:
+            starts = range(0, self._sizes[name], PIECE_VALUES)
+            counts = [int(np.count_nonzero(self.chosen(name, start, start + PIECE_VALUES))) for start in starts]
+            ranks = np.cumsum([0, *counts], dtype=np.int64)
+            ranks.flags.writeable = False
+            self._ranks[name] = ranks
+        return self._ranks[name]
+
     def pieces(self, piece_values: int = PIECE_VALUES) -> Iterator[MaskPiece]:
         """All coordinates in order, some thousands at a time, no piece in two tensors.
 
@@ -324,10 +349,14 @@ class Mask:
                 )
 
     def __invert__(self) -> Mask:
-        packed = ~self._packed
-        if self._value_count % 8:
-            packed[-1] &= (1 << (self._value_count % 8)) - 1
-        return Mask(self._sizes, packed)
+        """The mask of all other coordinates, made once."""
+        if self._complement is None:
+            packed = ~self._packed
+            if self._value_count % 8:
+                packed[-1] &= (1 << (self._value_count % 8)) - 1
+            self._complement = Mask(self._sizes, packed)
+            self._complement._complement = self
+        return self._complement
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mask):

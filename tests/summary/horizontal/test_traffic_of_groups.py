@@ -25,7 +25,7 @@ SUMS = {
 
 
 def step_of_announcement(step: str) -> str:
-    return counted_step(further_step(step), UploadMessage(step, "A16-16", 1, bytes(32), b""))
+    return counted_step(further_step(step), UploadMessage(step, "A16-16", 1, bytes(32), b"", 0))
 
 
 def kinds_of(step: str) -> list[str]:

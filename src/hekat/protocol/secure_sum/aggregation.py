@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
 from hekat.codec.quantise import IntArray
+from hekat.errors import PolicyError
+from hekat.privacy.mask import Mask
 from hekat.protocol.secure_sum.streamed_tensor import AnyTensors, ScaledTensors, Tensors, gather, hand_out
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -52,7 +54,8 @@ class SumRequest:
     round are that this sum goes ahead of; None where it goes ahead of none. `recodes`: a request for counters alone,
     whose digits may be of any other number of bits, where that saves a secret (`lattice`). Tensors of int64 are as ones
     of the same floats, of weight 1 and bounded by the largest level / weight_max, so that each value is a level: where
-    levels are summed without passing through floats, the aggregate has their `sums`.
+    levels are summed without passing through floats, the aggregate has their `sums`. `mask` (`lattice`): the values of
+    the tensors that are protected; all others go to the aggregator in the clear, as levels. None: all are protected.
     """
 
     step: str
@@ -63,6 +66,7 @@ class SumRequest:
     value_bits: int | None = None
     values_ahead: int | None = None
     recodes: bool = False
+    mask: Mask | None = None
 
 
 class Aggregation(Protocol):
@@ -155,6 +159,17 @@ def sum_counters(
     """The exact sum of each counter over all parties, by name; `values_ahead` and `recodes` as in SumRequest."""
     request = SumRequest(step, counters=counters, value_bits=value_bits, values_ahead=values_ahead, recodes=recodes)
     return aggregation.weighted_mean(request).counters
+
+
+def refuse_mask(request: SumRequest, protection: str) -> None:
+    """Raise PolicyError for a request with a mask, under a protection that has no selective sums."""
+    if request.mask is not None:
+        raise PolicyError(
+            f"protection {protection!r} cannot mask a part of an update",
+            expected="protection 'lattice' for selective sums",
+            got=f"a mask in {request.step} under {protection!r}",
+            cure="take protection 'lattice', or leave the mask out",
+        )
 
 
 def scale_by_weight(tensors: Tensors, weight: int, weight_max: int) -> Tensors:

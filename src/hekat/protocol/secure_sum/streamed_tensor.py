@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.codec.clip import FloatArray
 from hekat.codec.quantise import IntArray
+from hekat.privacy.mask import BoolArray
 
 # Pieces of so many float64 stay in the processor's second cache.
 PIECE_VALUES = 1 << 15
@@ -31,6 +32,15 @@ class StreamedTensor(Protocol):
 
     def write_mean(self, start: int, mean: FloatArray) -> None:
         """Take the mean of all parties' values from `start` on; an upload that is repeated writes again."""
+        ...
+
+
+@runtime_checkable
+class SelectableTensor(StreamedTensor, Protocol):
+    """A streamed tensor whose values a mask can divide: the means of both parts come at different times."""
+
+    def write_mean_at(self, start: int, chosen: BoolArray, mean: FloatArray) -> None:
+        """As `write_mean`, of those values from `start` on that are `chosen`, shape (chosen values,)."""
         ...
 
 

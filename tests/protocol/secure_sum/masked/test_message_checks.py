@@ -12,7 +12,7 @@ SET, SLOTS = "A16-16", 100
 
 
 def announce(step: str, block: bytes = b"") -> UploadMessage:
-    return UploadMessage(step, SET, SLOTS, bytes(32), block)
+    return UploadMessage(step, SET, SLOTS, bytes(32), block, 0)
 
 
 def test_an_upload_for_another_sum_than_its_secret_was_dealt_for_is_refused() -> None:

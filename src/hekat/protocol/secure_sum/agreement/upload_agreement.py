@@ -10,7 +10,7 @@ from functools import lru_cache
 from hekat.channel.canonical import encode_fields, encode_number
 from hekat.protocol.secure_sum.aggregation import SumRequest
 
-_AGREEMENT_LABEL = b"hekat/lattice/agreement/4"
+_AGREEMENT_LABEL = b"hekat/lattice/agreement/5"
 _HELD_LABEL = b"hekat/lattice/held/1"
 
 
@@ -45,12 +45,14 @@ def agreement_of(
     for a further sum of a group.
 
     Otherwise an aggregator that told parties different bounds, or sums, could single one update out. The digest
-    covers the members and the key of releases: no sum opens with updates of parties that know others.
+    covers the members and the key of releases: no sum opens with updates of parties that know others. It covers the
+    mask: no sum opens with what another party left in the clear.
     """
     names = [member.encode() for member in members]
     sizes = [encode_number(size) for size in (bits, len(names), len(request.bounds), len(request.counters))]
     digest = hmac.new(digest_key, digestmod=hashlib.sha256)
-    fields = (request.step.encode(), held_digest, key_fingerprint, *sizes, *names)
+    mask = b"" if request.mask is None else request.mask.digest(b"")
+    fields = (request.step.encode(), held_digest, key_fingerprint, mask, *sizes, *names)
     digest.update(encode_fields(_AGREEMENT_LABEL, *fields))
     # One by one, since standardising wide tables has more counters than one encoding has fields.
     for name, bound in sorted(request.bounds.items()):

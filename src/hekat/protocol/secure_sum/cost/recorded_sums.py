@@ -15,7 +15,7 @@ from hekat.protocol.secure_sum.streamed_tensor import ScaledTensors
 @dataclass(frozen=True)
 class SumShape:
     """The public form of one sum: shapes of its tensors, its counters, bits of a value; `is_fitted`: ranges go first;
-    `recodes` as in SumRequest.
+    `recodes` as in SumRequest; `clear_count`: values that a mask leaves in the clear.
 
     The counters' values are 0.
     """
@@ -26,6 +26,7 @@ class SumShape:
     value_bits: int
     is_fitted: bool = False
     recodes: bool = False
+    clear_count: int = 0
 
     @property
     def like(self) -> dict[str, FloatArray]:
@@ -56,7 +57,8 @@ class SumRecorder(Alone):
         zeros = tuple(replace(counter, value=0) for counter in request.counters)
         bits = request.value_bits or self._value_bits
         is_fitted = request.step == self._fitted
-        self.sums.append(SumShape(request.step, shapes, zeros, bits, is_fitted, request.recodes))
+        clear_count = 0 if request.mask is None else (~request.mask).chosen_count
+        self.sums.append(SumShape(request.step, shapes, zeros, bits, is_fitted, request.recodes, clear_count))
         return super().weighted_mean(request)
 
     def agree_on_bounds(self, step: str, scaled: ScaledTensors) -> dict[str, float]:

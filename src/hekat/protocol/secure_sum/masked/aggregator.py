@@ -15,11 +15,13 @@ from functools import partial
 
 from hekat.errors import ProtocolError
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.masked.checked_sum import check_part, commit_to, whole_blocks
+from hekat.protocol.secure_sum.masked.blocks.clear_levels import ClearForm, ClearSum
+from hekat.protocol.secure_sum.masked.blocks.receive_upload import RunningSum, UploadReader, add_announced
+from hekat.protocol.secure_sum.masked.blocks.send_sum import SumSender
+from hekat.protocol.secure_sum.masked.checked_sum import check_part
 from hekat.protocol.secure_sum.masked.group.group_parties import GroupParties
 from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import is_dealt_ahead
-from hekat.protocol.secure_sum.masked.group.upload_blocks import add_upload, read_announced, receive_blocks
 from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, MAX_UPLOADS, Leg, begin_step, further_step
 from hekat.protocol.secure_sum.masked.message_checks import (
     check_dealt,
@@ -40,11 +42,9 @@ from hekat.protocol.secure_sum.masked.messages import (
     ReleasedMessage,
     StatementMessage,
     SumBeginMessage,
-    SumBlockMessage,
     SumPartMessage,
     SumPartsMessage,
     UploadMessage,
-    WholeSumBlockMessage,
 )
 from hekat.protocol.secure_sum.masked.opener_roles import OpenerRoles
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
@@ -55,7 +55,6 @@ from hekat.protocol.secure_sum.masked.opening.share_message import DigestList
 from hekat.protocol.secure_sum.masked.opening.sum_check import row_count
 from hekat.protocol.secure_sum.masked.opening.upload_context import UploadContext, group_of
 from hekat.protocol.secure_sum.masked.release_key import SEAL_BYTES
-from hekat.protocol.secure_sum.masked.slot_stream import block_slots_of
 from hekat.protocol.secure_sum.participation import participation_of
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -63,7 +62,7 @@ from hekat.protocol.secure_sum.summation import Summation
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.scheme.lattice import SETS, Accumulator, LatticeParameters
 
-_ANOTHER_UPLOAD = "uploads for another sum, of another size, or with another model, bounds or counters than most"
+_ANOTHER_UPLOAD = "uploads for another sum, of another size, or with another model, mask, bounds or counters than most"
 
 
 @dataclass(frozen=True)
@@ -278,26 +277,22 @@ class MaskedSummation(Summation):
     def _serve_further(self, leg: Leg, announced: dict[str, UploadMessage]) -> None:
         """Add what parties announced, and send them the sum."""
         some = next(iter(announced.values()))
-        parameters = SETS[some.parameter_set]
-        accumulator = Accumulator(parameters, some.lane_count)
-        for party, message in announced.items():
-            blocks = read_announced(self._roster, leg, parameters, party, message, self._step_timeout_s)
-            with self._stopwatch.measure("aggregate"):
-                add_upload(self._roster, leg, party, blocks, accumulator)
+        total = self._begin_sum(some)
+        add_announced(self._roster, self._stopwatch, leg, total, announced, self._step_timeout_s)
         self._groups.check(leg.step)
-        self._send_sum(leg, parameters, accumulator)
+        SumSender(self._roster, self._stopwatch, leg, total).send()
 
     # --- uploads ---------------------------------------------------------------------------------------
 
     def _serve_upload(self, dealing: _Dealing, then: str) -> tuple[str, ...]:
         """The parties that say that the sum does not open; none, once it stands."""
         leg = dealing.leg
-        context, accumulator, statements = self._add_uploads(dealing, self._receive_announced(dealing))
-        parameters = SETS[context.set_name]
+        context, total, statements = self._add_uploads(dealing, self._receive_announced(dealing))
+        parameters, sender = total.parameters, SumSender(self._roster, self._stopwatch, leg, total)
         self._openers.check_enough(leg.step, self._openers.reachable)
         self._groups.bind(leg.step, statements)
         stated = self._state(dealing, context, statements, then)
-        commitment = self._commit(leg, parameters, accumulator) if self._settings.check_sum else b""
+        commitment = self._commit(leg, sender) if self._settings.check_sum else b""
         included = included_set_of(context, stated, commitment)
         next_leg = self._begin_upload(then) if then else None
         released = self._receive_released(leg, parameters, included)
@@ -305,9 +300,10 @@ class MaskedSummation(Summation):
         ahead = None if next_leg is None else self._receive_dealt(next_leg)
         self._roster.send_to_all(leg.name("sum"), released)
         if parts is not None:
-            self._send_whole(leg, parameters, accumulator, parts)
+            self._send_parts(leg, parts)
+            sender.send_whole()
         else:
-            self._send_sum(leg, parameters, accumulator)
+            sender.send()
         if ahead is not None:
             self._state_dealers(ahead)
         opened = self._receive_opened(leg)
@@ -330,25 +326,32 @@ class MaskedSummation(Summation):
 
     def _add_uploads(
         self, dealing: _Dealing, announced: dict[str, UploadMessage]
-    ) -> tuple[UploadContext, Accumulator, dict[str, StatementMessage]]:
+    ) -> tuple[UploadContext, RunningSum, dict[str, StatementMessage]]:
         """The sum of the uploads of the parties that announced theirs, and what they signed."""
         leg = dealing.leg
         self._check_enough(leg)
         self._groups.check(leg.step)
         some = next(iter(announced.values()))
         context = UploadContext(self._channel.session_id, leg.number, leg.step, dealing.set_name, some.agreement)
-        accumulator = Accumulator(SETS[context.set_name], some.lane_count)
+        total = self._begin_sum(some)
         statements: dict[str, StatementMessage] = {}
         for party in self._roster.left_of(announced):
             earlier = [statement.upload_digest for statement in statements.values()]
             shares = dealing.dealt[party].share_digests
-            statement = self._add_upload(leg, context, party, some.lane_count, shares, accumulator, earlier)
+            statement = self._add_upload(leg, context, party, shares, total, earlier)
             if statement is not None:
                 statements[party] = statement
         # Before any member releases: the parties that a group was released for cannot be changed afterwards.
         self._check_enough(leg)
         self._groups.check(leg.step)
-        return context, accumulator, statements
+        return context, total, statements
+
+    def _begin_sum(self, announced: UploadMessage) -> RunningSum:
+        """The sum of no upload yet."""
+        parameters = SETS[announced.parameter_set]
+        clear = ClearSum(announced.clear_count, ClearForm(self._settings.codec.value_bits))
+        slot_count = announced.lane_count
+        return RunningSum(parameters, slot_count, Accumulator(parameters, slot_count), clear)
 
     def _state(
         self, dealing: _Dealing, context: UploadContext, statements: dict[str, StatementMessage], then: str
@@ -366,11 +369,9 @@ class MaskedSummation(Summation):
         self._openers.tell_authority(dealing.leg.name("included"), stated)
         return stated
 
-    def _commit(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> bytes:
+    def _commit(self, leg: Leg, sender: SumSender) -> bytes:
         """Commit to the sum, to every opener, before any member releases."""
-        with self._stopwatch.measure("aggregate"):
-            block_slots = block_slots_of(parameters)
-            committed = commit_to(accumulator, parameters, accumulator.addend_count, block_slots)
+        committed = sender.commit()
         self._roster.send_to_all(leg.name("committed"), committed)
         self._openers.tell_authority(leg.name("committed"), committed)
         return committed.commitment
@@ -384,40 +385,25 @@ class MaskedSummation(Summation):
         self._groups.check(leg.step)
         return parts
 
-    def _send_whole(
-        self,
-        leg: Leg,
-        parameters: LatticeParameters,
-        accumulator: Accumulator,
-        parts: dict[str, SumPartMessage],
-    ) -> None:
-        """As `_send_sum`, of a sum that parties check."""
+    def _send_parts(self, leg: Leg, parts: dict[str, SumPartMessage]) -> None:
+        """Every party's part of the check, ahead of the whole sum."""
         products = {party: part.products for party, part in parts.items()}
         signatures = {party: part.signature for party, part in parts.items()}
         self._roster.send_to_all(leg.name("parts"), SumPartsMessage(products, signatures))
-        blocks = whole_blocks(accumulator, parameters, accumulator.addend_count, block_slots_of(parameters))
-        while True:
-            with self._stopwatch.measure("aggregate"):
-                written = next(blocks, None)
-            if written is None:
-                return
-            self._roster.send_to_all(leg.name("whole-block"), WholeSumBlockMessage(written))
 
     def _add_upload(
         self,
         leg: Leg,
         context: UploadContext,
         party: str,
-        lane_count: int,
         share_digests: Sequence[bytes],
-        accumulator: Accumulator,
+        total: RunningSum,
         earlier: Collection[bytes],
     ) -> StatementMessage | None:
         """Add one party's upload once it is whole and signed; None where the party drops out."""
-        received = receive_blocks(self._roster, leg, SETS[context.set_name], party, lane_count, self._step_timeout_s)
-        if received is None:
+        upload = UploadReader(self._roster, leg, self._step_timeout_s).receive(party, total)
+        if upload is None:
             return None
-        blocks, digests = received
 
         def add(statement: StatementMessage) -> None:
             with self._stopwatch.measure("aggregate"):
@@ -425,13 +411,13 @@ class MaskedSummation(Summation):
                     party,
                     statement,
                     context,
-                    upload_digest_of(digests),
+                    upload_digest_of(upload.digests),
                     share_digests,
                     earlier,
                     self._channel.verify,
                     salted=not self._scheme.members,
                 )
-                accumulator.add(blocks)
+                total.add(upload)
 
         return self._roster.receive(party, leg.name("statement"), StatementMessage, add)
 
@@ -452,15 +438,6 @@ class MaskedSummation(Summation):
         self._openers.check_enough(leg.step, released)
         releases = {member: message.release for member, message in released.items()}
         return SumBeginMessage(releases, {member: message.signature for member, message in released.items()})
-
-    def _send_sum(self, leg: Leg, parameters: LatticeParameters, accumulator: Accumulator) -> None:
-        blocks = accumulator.write(block_slots_of(parameters))
-        while True:
-            with self._stopwatch.measure("aggregate"):
-                written = next(blocks, None)
-            if written is None:
-                return
-            self._roster.send_to_all(leg.name("sum-block"), SumBlockMessage(written))
 
     def _receive_opened(self, leg: Leg) -> dict[str, OpenedMessage]:
         """Whether releases fitted together, by party."""
@@ -495,5 +472,5 @@ class MaskedSummation(Summation):
         return unopened
 
 
-def _form_of_upload(message: UploadMessage) -> tuple[str, str, int, bytes]:
-    return message.step, message.parameter_set, message.lane_count, message.agreement
+def _form_of_upload(message: UploadMessage) -> tuple[str, str, int, int, bytes]:
+    return message.step, message.parameter_set, message.lane_count, message.clear_count, message.agreement

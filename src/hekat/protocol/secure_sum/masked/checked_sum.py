@@ -9,12 +9,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 
+from hekat.engine.ring.interface import RingArray
 from hekat.errors import BoundError, InputError, ProtocolError
 from hekat.ledger import RecordedChannel
+from hekat.protocol.secure_sum.masked.blocks.clear_levels import ClearForm
 from hekat.protocol.secure_sum.masked.leg import Leg
 from hekat.protocol.secure_sum.masked.messages import (
     SumCommitmentMessage,
@@ -70,10 +73,14 @@ def whole_blocks(
 
 
 def commit_to(
-    accumulator: Accumulator, parameters: LatticeParameters, addend_count: int, block_slots: int
+    accumulator: Accumulator,
+    parameters: LatticeParameters,
+    addend_count: int,
+    block_slots: int,
+    clear: Iterable[bytes] = (),
 ) -> SumCommitmentMessage:
-    """The commitment to it."""
-    blocks = whole_blocks(accumulator, parameters, addend_count, block_slots)
+    """The commitment to it, and to the sum's blocks in the `clear` after it."""
+    blocks = chain(whole_blocks(accumulator, parameters, addend_count, block_slots), clear)
     return SumCommitmentMessage(commitment_of(hashlib.sha256(block).digest() for block in blocks))
 
 
@@ -89,7 +96,7 @@ class SumChecking:
     ) -> None:
         self._channel, self._aggregator = channel, settings.aggregator
         self._stopwatch, self._aggregator_timeout_s = stopwatch, aggregator_timeout_s
-        self._upload: list[tuple[bytes, int]] = []
+        self._upload: list[tuple[bytes, int, ClearForm | None]] = []
 
     def begin(self) -> None:
         """Drop an upload that failed."""
@@ -97,7 +104,11 @@ class SumChecking:
 
     def keep(self, written: bytes, value_count: int) -> None:
         """The next block of this party's upload."""
-        self._upload.append((written, value_count))
+        self._upload.append((written, value_count, None))
+
+    def keep_clear(self, form: ClearForm, written: bytes, value_count: int) -> None:
+        """The next block of what it leaves in the clear, after all others."""
+        self._upload.append((written, value_count, form))
 
     def receive_commitment(self, leg: Leg) -> bytes:
         """As the function of that name, at this party."""
@@ -110,8 +121,12 @@ class SumChecking:
             return
         with self._stopwatch.measure("check"):
             made = InnerProducts(included.digest, row_count(parameters.form, len(included.parties)))
-            for written, value_count in upload:
-                made.add(read_contribution(parameters, written, value_count))
+            for written, value_count, form in upload:
+                made.add(
+                    read_contribution(parameters, written, value_count)
+                    if form is None
+                    else form.fields_of(form.read_levels(written, value_count))
+                )
             products = made.values
         signature = self._channel.sign(_PURPOSE, *part_fields(included, products))
         self._channel.send(self._aggregator, leg.name("part"), SumPartMessage(products, signature))
@@ -162,6 +177,15 @@ class WholeSum:
             fields = read_whole(block.written, self._parameters.form.field_count(value_count), self._bits)
             self._products.add(fields)
             return write_rounded(self._parameters, fields, value_count)
+
+    def add_clear(self, written: bytes, fields: RingArray) -> None:
+        """The next block of sums in the clear, after all others.
+
+        They are of fewer bits than masked fields, so that the rows of the latter show them as well.
+        """
+        with self._stopwatch.measure("check"):
+            self._digests.append(hashlib.sha256(written).digest())
+            self._products.add(fields)
 
     def check(self) -> None:
         """Raise BoundError unless all blocks are those that were committed to, and the sum of the uploads of U."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.cost.recorded_sums import SumShape
 from hekat.protocol.secure_sum.cost.sent_message import Sent, message_bytes
+from hekat.protocol.secure_sum.masked.blocks.clear_levels import ClearForm, clear_block_sizes
 from hekat.protocol.secure_sum.masked.group.announced_block import announced_bytes
 from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
 from hekat.protocol.secure_sum.masked.group.sum_form import SumForm, choose_form, is_dealt_ahead
@@ -18,6 +19,8 @@ from hekat.protocol.secure_sum.masked.leg import AUTHORITY_STEP, Leg, begin_step
 from hekat.protocol.secure_sum.masked.messages import (
     BeginMessage,
     CheckedMessage,
+    ClearBlockMessage,
+    ClearSumBlockMessage,
     DealersMessage,
     DealtMessage,
     IncludedMessage,
@@ -64,15 +67,20 @@ def stream_of(settings: SumSettings, shape: SumShape) -> SlotStream:
     )
 
 
+def slots_of(settings: SumSettings, shape: SumShape) -> int:
+    """Slots that a party masks."""
+    return stream_of(settings, shape).slot_count - shape.clear_count
+
+
 def masked_packing(settings: SumSettings, shape: SumShape, uploader_count: int) -> Packing:
     """How the sum's slots fill chunks."""
     form = parameters_of(settings, shape, uploader_count).form
-    return packing_in_chunks(form, stream_of(settings, shape).slot_count)
+    return packing_in_chunks(form, slots_of(settings, shape))
 
 
 def parameters_of(settings: SumSettings, shape: SumShape, uploader_count: int) -> LatticeParameters:
     """The sum's parameter set."""
-    return parameters_of_sum(settings, shape.value_bits, uploader_count, stream_of(settings, shape).slot_count)
+    return parameters_of_sum(settings, shape.value_bits, uploader_count, slots_of(settings, shape))
 
 
 def dealt_by(scheme: OpeningScheme, dealer: str, parameters: LatticeParameters) -> Dealt:
@@ -116,10 +124,19 @@ def form_of(
 ) -> SumForm:
     """The sum's set and bits."""
 
-    def slots_of(bits: int) -> int:
-        return stream_of(settings, replace(shape, value_bits=bits)).slot_count
+    def slots_with(bits: int) -> int:
+        return slots_of(settings, replace(shape, value_bits=bits))
 
-    return choose_form(settings, shape.value_bits, uploader_count, slots_of, held, recodes=shape.recodes)
+    return choose_form(settings, shape.value_bits, uploader_count, slots_with, held, recodes=shape.recodes)
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Slots that a party masks, values that it sends in the clear, and the bits of a value."""
+
+    slot_count: int
+    clear_count: int
+    value_bits: int
 
 
 def masked_messages(
@@ -136,18 +153,21 @@ def masked_messages(
         settings, bytes(32) if settings.opening == "shared" else b"", members_for_sizes(settings)
     )
     leg = Leg(shape.step, upload_number, settings.parties)
-    slot_count = stream_of(settings, replace(shape, value_bits=form.bits)).slot_count
+    size = _Size(slots_of(settings, replace(shape, value_bits=form.bits)), shape.clear_count, form.bits)
     dealt = dealt_by(scheme, uploaders[0], parameters)
     if parameters in held:
-        yield from _further_uploads(settings, leg, parameters, uploaders, slot_count)
-        yield from _sum(settings, leg, parameters, slot_count, len(uploaders))
+        yield from _further_uploads(settings, leg, parameters, uploaders, size)
+        yield from _clear_blocks(settings, leg, uploaders, size)
+        yield from _sum(settings, leg, parameters, size, len(uploaders))
+        yield from _clear_sum(settings, leg, size, len(uploaders))
         return
     if held:
-        yield from _announcements(settings, leg, parameters, uploaders, slot_count, further_step(leg.step))
+        yield from _announcements(settings, leg, parameters, uploaders, size, further_step(leg.step))
     yield from _begin(settings, leg)
     yield from _shares(settings, scheme, leg, parameters, uploaders, dealt)
-    yield from _announcements(settings, leg, parameters, uploaders, slot_count, leg.name("upload"))
-    yield from _uploads(settings, leg, parameters, uploaders, slot_count, dealt)
+    yield from _announcements(settings, leg, parameters, uploaders, size, leg.name("upload"))
+    yield from _uploads(settings, leg, parameters, uploaders, size, dealt)
+    yield from _clear_blocks(settings, leg, uploaders, size)
     # A histogram of exponents comes just before its round's sum.
     then = shape.step.rpartition("/")[0]
     then = then if is_dealt_ahead(shape.step, then) else ""
@@ -156,7 +176,8 @@ def masked_messages(
     if settings.check_sum:
         yield from _parts(settings, leg, parameters, uploaders)
     yield from _releases(settings, scheme, leg, parameters)
-    yield from _sum(settings, leg, parameters, slot_count, len(uploaders))
+    yield from _sum(settings, leg, parameters, size, len(uploaders))
+    yield from _clear_sum(settings, leg, size, len(uploaders))
     yield from _outcome(settings, leg)
 
 
@@ -198,34 +219,36 @@ def _announcements(
     leg: Leg,
     parameters: LatticeParameters,
     uploaders: Sequence[str],
-    slot_count: int,
+    size: _Size,
     step: str,
     block_bytes: int = 0,
 ) -> Iterator[Sent]:
-    announced = message_bytes(UploadMessage(leg.step, parameters.name, slot_count, _DIGEST, b""), block_bytes)
+    announced = message_bytes(
+        UploadMessage(leg.step, parameters.name, size.slot_count, _DIGEST, b"", size.clear_count), block_bytes
+    )
     for party in uploaders:
         yield Sent(party, settings.aggregator, step, announced)
 
 
 def _further_uploads(
-    settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str], slot_count: int
+    settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str], size: _Size
 ) -> Iterator[Sent]:
     """Uploads under the secrets that a group has."""
-    announced = announced_bytes(parameters, slot_count, len(uploaders))
+    announced = announced_bytes(parameters, size.slot_count, len(uploaders))
     step = further_step(leg.step)
-    yield from _announcements(settings, leg, parameters, uploaders, slot_count, step, announced)
+    yield from _announcements(settings, leg, parameters, uploaders, size, step, announced)
     if not announced:
-        yield from _block_messages(settings, leg, parameters, uploaders, slot_count)
+        yield from _block_messages(settings, leg, parameters, uploaders, size)
 
 
 def _block_messages(
-    settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str], slot_count: int
+    settings: SumSettings, leg: Leg, parameters: LatticeParameters, uploaders: Sequence[str], size: _Size
 ) -> Iterator[Sent]:
     form = parameters.form
     for party in uploaders:
-        for count in _blocks(slot_count, block_slots_of(parameters)):
-            size = _block_bytes(MaskedBlockMessage, form.written_bytes(count))
-            yield Sent(party, settings.aggregator, leg.name("block"), size)
+        for count in _blocks(size.slot_count, block_slots_of(parameters)):
+            written = _block_bytes(MaskedBlockMessage, form.written_bytes(count))
+            yield Sent(party, settings.aggregator, leg.name("block"), written)
 
 
 def _uploads(
@@ -233,11 +256,11 @@ def _uploads(
     leg: Leg,
     parameters: LatticeParameters,
     uploaders: Sequence[str],
-    slot_count: int,
+    size: _Size,
     dealt: Dealt,
 ) -> Iterator[Sent]:
     statement = message_bytes(StatementMessage(_DIGEST, dealt.salt, _SIGNATURE))
-    yield from _block_messages(settings, leg, parameters, uploaders, slot_count)
+    yield from _block_messages(settings, leg, parameters, uploaders, size)
     for party in uploaders:
         yield Sent(party, settings.aggregator, leg.name("statement"), statement)
 
@@ -291,17 +314,35 @@ def _releases(settings: SumSettings, scheme: OpeningScheme, leg: Leg, parameters
 
 
 def _sum(
-    settings: SumSettings, leg: Leg, parameters: LatticeParameters, slot_count: int, addend_count: int
+    settings: SumSettings, leg: Leg, parameters: LatticeParameters, size: _Size, addend_count: int
 ) -> Iterator[Sent]:
     hub, form = settings.aggregator, parameters.form
     bits = whole_bits(form, addend_count)
     for party in settings.parties:
-        for count in _blocks(slot_count, block_slots_of(parameters)):
+        for count in _blocks(size.slot_count, block_slots_of(parameters)):
             if settings.check_sum:
-                size = whole_bytes(form.field_count(count), bits)
-                yield Sent(hub, party, leg.name("whole-block"), _block_bytes(WholeSumBlockMessage, size))
+                written = whole_bytes(form.field_count(count), bits)
+                yield Sent(hub, party, leg.name("whole-block"), _block_bytes(WholeSumBlockMessage, written))
                 continue
             yield Sent(hub, party, leg.name("sum-block"), _block_bytes(SumBlockMessage, form.written_sum_bytes(count)))
+
+
+def _clear_blocks(settings: SumSettings, leg: Leg, uploaders: Sequence[str], size: _Size) -> Iterator[Sent]:
+    """What a mask leaves in the clear of an upload."""
+    level_bytes = ClearForm(size.value_bits).level_bytes
+    for party in uploaders:
+        for count in clear_block_sizes(size.clear_count):
+            written = _block_bytes(ClearBlockMessage, level_bytes * count)
+            yield Sent(party, settings.aggregator, leg.name("clear-block"), written)
+
+
+def _clear_sum(settings: SumSettings, leg: Leg, size: _Size, addend_count: int) -> Iterator[Sent]:
+    """The sums of it."""
+    form = ClearForm(size.value_bits)
+    for party in settings.parties:
+        for count in clear_block_sizes(size.clear_count):
+            written = _block_bytes(ClearSumBlockMessage, form.sum_bytes(count, addend_count))
+            yield Sent(settings.aggregator, party, leg.name("clear-sum-block"), written)
 
 
 def _outcome(settings: SumSettings, leg: Leg) -> Iterator[Sent]:
@@ -322,6 +363,11 @@ def _blocks(slot_count: int, block_slots: int) -> Iterator[int]:
 
 @cache
 def _block_bytes(
-    message_type: type[MaskedBlockMessage] | type[SumBlockMessage] | type[WholeSumBlockMessage], content_bytes: int
+    message_type: type[MaskedBlockMessage]
+    | type[ClearBlockMessage]
+    | type[SumBlockMessage]
+    | type[WholeSumBlockMessage]
+    | type[ClearSumBlockMessage],
+    content_bytes: int,
 ) -> int:
     return message_bytes(message_type(b""), content_bytes)

@@ -81,11 +81,11 @@ def _check_step(message: UploadMessage, steps: Collection[str]) -> None:
 
 
 def _check_announced(message: UploadMessage, most_slots: int, block_bytes: int) -> None:
-    if not 1 <= message.lane_count <= most_slots:
+    if not (message.lane_count >= 1 and 0 <= message.clear_count <= most_slots - message.lane_count):
         raise InputError(
             "an upload of a size that the announced tensors do not give",
             expected=f"1 to {most_slots} lanes",
-            got=str(message.lane_count),
+            got=f"{message.lane_count} masked and {message.clear_count} in the clear",
         )
     if len(message.agreement) != DIGEST_BYTES:
         raise InputError("no agreement", expected=f"{DIGEST_BYTES} bytes", got=f"{len(message.agreement)}")

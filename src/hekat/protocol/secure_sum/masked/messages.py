@@ -122,7 +122,7 @@ class CheckedMessage:
     values: dict[str, npt.NDArray[np.uint64]] = disclosed("combinations of shares under masks used once: noise")
 
 
-@message("horizontal/upload", version=2)
+@message("horizontal/upload", version=3)
 @dataclass(frozen=True)
 class UploadMessage:
     """Party to aggregator, ahead of its blocks: how much follows, and what it takes for granted of the others.
@@ -130,13 +130,15 @@ class UploadMessage:
     The public polynomials of its mask follow from the agreement. In the middle of a group it says for which step the
     party masks, and under which set's secret; where the group has no secret of this set, nothing follows before one is
     dealt. Where it has one, an upload of one block is in `block`; otherwise that is empty, and blocks follow.
+    `clear_count`: values that a mask leaves in the clear, whose blocks come last; where they lie is not told.
     """
 
     step: str = public()
     parameter_set: str = public()
     lane_count: int = public()
-    agreement: bytes = disclosed("a keyed digest of model, bounds and counters; equal or not is all anybody sees")
+    agreement: bytes = disclosed("a keyed digest of model, mask, bounds and counters; equal or not is all anybody sees")
     block: bytes = ciphertext(under="the party's secret of all sums of the group")
+    clear_count: int = public()
 
 
 @message("horizontal/masked-block", version=1)
@@ -147,10 +149,19 @@ class MaskedBlockMessage:
     written: bytes = ciphertext(under="the party's secret of this upload, or of all sums of its group")
 
 
+@message("horizontal/clear-block", version=1)
+@dataclass(frozen=True)
+class ClearBlockMessage:
+    """Party to aggregator, after its masked blocks: one block of what a mask leaves out, levels of 1, 2 or 4 bytes."""
+
+    levels: bytes = disclosed("this party's values outside of the mask, scaled by its weight, in the clear")
+
+
 @message("horizontal/statement", version=1)
 @dataclass(frozen=True)
 class StatementMessage:
-    """Party to aggregator after its last block: the digest of all blocks, signed with its share digests.
+    """Party to aggregator after its last block: the digest of all blocks, masked and clear, signed with its
+    share digests.
 
     None in a further sum of a group: parties that differ in anything mask under different polynomials.
     Under opening `shared` the party's secret follows from `salt`; otherwise it is empty.
@@ -171,7 +182,7 @@ class IncludedMessage:
     statement.
     """
 
-    agreement: bytes = disclosed("the parties' keyed digest of model, bounds and counters")
+    agreement: bytes = disclosed("the parties' keyed digest of model, mask, bounds and counters")
     next_step: str = public()
     upload_digests: dict[str, bytes] = public()
     share_digests: dict[str, list[bytes]] = public()
@@ -241,6 +252,14 @@ class WholeSumBlockMessage:
     """Aggregator to each party, with `check_sum`: one block of the sum, with no bits dropped."""
 
     written: bytes = ciphertext(under="the sum of the secrets of U: all parties learn the aggregate, nothing else")
+
+
+@message("horizontal/clear-sum-block", version=1)
+@dataclass(frozen=True)
+class ClearSumBlockMessage:
+    """Aggregator to each party, after the masked sum: one block of the sums of what a mask leaves out."""
+
+    sums: bytes = disclosed("the sums of the values outside of the mask, which the aggregator has")
 
 
 @message("horizontal/opened", version=3)

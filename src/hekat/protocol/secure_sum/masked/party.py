@@ -4,7 +4,7 @@ One sum, as the party sees it (docs/spec/committee.md numbers the same steps):
 
     1. the aggregator begins an upload: its number, its participants
     2. make a fresh secret, deal it to the members that open sums; a member checks what it was dealt
-    3. mask the update block by block -> aggregator; sign what was sent
+    3. mask the update block by block -> aggregator, after it what a mask leaves in the clear; sign what was sent
        (a party outside of the round's sample leaves 2 and 3 out, but for the member's check)
     4. the aggregator states whose updates are included; a member releases its sum of shares for that set, sealed to
        all parties; the aggregator passes it on
@@ -33,28 +33,30 @@ from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest
 from hekat.protocol.secure_sum.agreement.upload_agreement import HeldSoFar, agreement_of
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_chunks
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.masked.blocks.receive_sum import SumBlocks
+from hekat.protocol.secure_sum.masked.blocks.send_upload import UploadBlocks
+from hekat.protocol.secure_sum.masked.blocks.sum_streams import SumStreams, streams_of_request
 from hekat.protocol.secure_sum.masked.checked_sum import SumChecking, WholeSum
 from hekat.protocol.secure_sum.masked.group.announced_block import announced_bytes, counted_step
 from hekat.protocol.secure_sum.masked.group.group_secret import OpenedGroup, OpenedSum, key_of_upload, shares_secrets
-from hekat.protocol.secure_sum.masked.group.sum_form import choose_form, stream_of_request
+from hekat.protocol.secure_sum.masked.group.sum_form import choose_form
 from hekat.protocol.secure_sum.masked.leg import MAX_UPLOADS, Leg, begin_step, check_participants, further_step
 from hekat.protocol.secure_sum.masked.messages import (
     BeginMessage,
+    ClearBlockMessage,
     IncludedMessage,
     MaskedBlockMessage,
     OpenedMessage,
     OutcomeMessage,
     SumBeginMessage,
-    SumBlockMessage,
     UploadMessage,
-    WholeSumBlockMessage,
 )
 from hekat.protocol.secure_sum.masked.opening.included import IncludedSet, upload_digest_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import parameters_of_sum
 from hekat.protocol.secure_sum.masked.opening.party_opening import PartyOpening
 from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
 from hekat.protocol.secure_sum.masked.outcome import check_fallen, check_stands
-from hekat.protocol.secure_sum.masked.slot_stream import SlotStream, block_slots_of, levels_sent
+from hekat.protocol.secure_sum.masked.slot_stream import levels_sent
 from hekat.protocol.secure_sum.masked.upload_state import take_upload_number
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
 from hekat.protocol.secure_sum.party_side import PartySide
@@ -145,18 +147,18 @@ class MaskedAggregation(PartySide):
         else:
             aggregate, included = self._sum_further(opened.leg_of(step, agreement), opened, stream, request)
         if self._exactness_check is not None and request.tensors:
-            allowed = stream.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
+            allowed = stream.whole.mean_error_bounds(aggregate.party_count, aggregate.weight_sum)
             self._exactness_check.check(step, aggregate.mean, allowed, included.parties)
         return replace(aggregate, parties=tuple(included.parties))
 
     def _sum_anew(
-        self, agreement: bytes, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
+        self, agreement: bytes, parameters: LatticeParameters, stream: SumStreams, request: SumRequest
     ) -> tuple[Aggregate, IncludedSet]:
         """A sum under fresh secrets, which is opened with releases of their shares."""
         step = request.step
         in_group = self._group is not None and bool(self._group.parameters)
         if in_group and self.takes_part(step) and not self._is_ahead(step, parameters):
-            self._send(further_step(step), UploadMessage(step, parameters.name, stream.slot_count, agreement, b""))
+            self._send(further_step(step), _announce(step, parameters, stream, agreement))
         for _ in range(MAX_UPLOADS):
             leg = replace(self._take_dealt(step, parameters), agreement=agreement)
             self._upload(leg, parameters, stream, request)
@@ -186,7 +188,7 @@ class MaskedAggregation(PartySide):
         )
 
     def _sum_further(
-        self, leg: Leg, opened: OpenedSum, stream: SlotStream, request: SumRequest
+        self, leg: Leg, opened: OpenedSum, stream: SumStreams, request: SumRequest
     ) -> tuple[Aggregate, IncludedSet]:
         """A further sum of a group, under the secrets of one that is open: nothing is dealt, checked or released.
 
@@ -208,7 +210,7 @@ class MaskedAggregation(PartySide):
         self,
         leg: Leg,
         parameters: LatticeParameters,
-        stream: SlotStream,
+        stream: SumStreams,
         request: SumRequest,
         opened: OpenedSum | None = None,
     ) -> None:
@@ -281,13 +283,13 @@ class MaskedAggregation(PartySide):
         self._opening.check_dealt(leg)
         return leg
 
-    def _form_of(self, request: SumRequest) -> tuple[SlotStream, LatticeParameters, int]:
+    def _form_of(self, request: SumRequest) -> tuple[SumStreams, LatticeParameters, int]:
         """The sum's slots, its set, and the bits of a value.
 
         Where a secret is dealt ahead for the sum, its set is taken: a set holds any number of slots.
         """
         settings, bits = self._settings, request.value_bits or self._settings.codec.value_bits
-        stream_of = partial(stream_of_request, settings, request)
+        stream_of = partial(streams_of_request, settings, request)
         if self._ahead is not None and self._ahead.leg.step == request.step and bits == settings.codec.value_bits:
             return stream_of(bits), self._ahead.parameters, bits
         form = choose_form(
@@ -333,45 +335,32 @@ class MaskedAggregation(PartySide):
         take_upload_number(self._uploads, leg.number)
         return leg
 
-    def _mask(self, leg: Leg, parameters: LatticeParameters, stream: SlotStream, request: SumRequest) -> None:
+    def _mask(self, leg: Leg, parameters: LatticeParameters, stream: SumStreams, request: SumRequest) -> None:
         assert leg.agreement is not None  # a party has one
+        blocks = UploadBlocks(stream, request, self._stopwatch, self._checking)
         with self._masking(leg, parameters) as encryptor:
-            announced = UploadMessage(leg.step, parameters.name, stream.slot_count, leg.agreement, b"")
-            self._send(leg.name("upload"), announced)
+            self._send(leg.name("upload"), _announce(leg.step, parameters, stream, leg.agreement))
             if self._checking is not None:
                 self._checking.begin()
-            blocks = self._masked_blocks(encryptor, parameters, stream, request)
-            digests = [self._send_block(leg, MaskedBlockMessage(written)) for written in blocks]
+            digests = [self._send_block(leg, block) for block in blocks.masked(encryptor, parameters)]
+        digests += [self._send_clear(leg, block) for block in blocks.clear()]
         self._before(leg.step, "sign")
         self._send(leg.name("statement"), self._opening.sign(leg, parameters, upload_digest_of(digests)))
 
-    def _mask_further(self, leg: Leg, opened: OpenedSum, stream: SlotStream, request: SumRequest) -> None:
+    def _mask_further(self, leg: Leg, opened: OpenedSum, stream: SumStreams, request: SumRequest) -> None:
         assert leg.agreement is not None  # a party has one
         parameters, uploader_count = opened.parameters, len(self._participation.parties_in(leg.step))
+        blocks = UploadBlocks(stream, request, self._stopwatch, self._checking)
         with self._masking(leg, parameters, opened) as encryptor:
-            blocks = self._masked_blocks(encryptor, parameters, stream, request)
-            block = next(blocks) if announced_bytes(parameters, stream.slot_count, uploader_count) else b""
+            masked = blocks.masked(encryptor, parameters)
+            is_one = announced_bytes(parameters, stream.slot_count, uploader_count) > 0
+            block = next(masked).written if is_one else b""
             self._before(leg.step, "sign")  # a rehearsed drop-out in the middle of an upload; nothing is signed
-            announced = UploadMessage(leg.step, parameters.name, stream.slot_count, leg.agreement, block)
-            self._send(further_step(leg.step), announced)
-            for written in blocks:
-                self._send_block(leg, MaskedBlockMessage(written))
-
-    def _masked_blocks(
-        self, encryptor: Encryptor, parameters: LatticeParameters, stream: SlotStream, request: SumRequest
-    ) -> Iterator[bytes]:
-        """This party's upload, block by block."""
-        blocks = stream.blocks(request.tensors, request.weight, block_slots_of(parameters))
-        left = stream.slot_count
-        while left:
-            with self._stopwatch.measure("encode"):
-                block = next(blocks)
-            left -= block.size
-            with self._stopwatch.measure("encrypt"):
-                written = encryptor.encrypt(block, last=not left)
-            if self._checking is not None:
-                self._checking.keep(written, block.size)
-            yield written
+            self._send(further_step(leg.step), _announce(leg.step, parameters, stream, leg.agreement, block))
+            for message in masked:
+                self._send_block(leg, message)
+        for clear in blocks.clear():
+            self._send_clear(leg, clear)
 
     @contextmanager
     def _masking(self, leg: Leg, parameters: LatticeParameters, opened: OpenedSum | None = None) -> Iterator[Encryptor]:
@@ -391,7 +380,7 @@ class MaskedAggregation(PartySide):
         self,
         leg: Leg,
         parameters: LatticeParameters,
-        stream: SlotStream,
+        stream: SumStreams,
         included: IncludedSet,
         stated: IncludedMessage,
     ) -> tuple[Aggregate | None, BoundError | ProtocolError | None]:
@@ -437,7 +426,7 @@ class MaskedAggregation(PartySide):
         self,
         leg: Leg,
         parameters: LatticeParameters,
-        stream: SlotStream,
+        stream: SumStreams,
         secret_sum: SecretSum | None,
         whole: WholeSum | None = None,
     ) -> Aggregate | None:
@@ -446,44 +435,22 @@ class MaskedAggregation(PartySide):
         Raises BoundError where a block does not open, or the `whole` sum is not the uploads' sum, once all blocks are
         here: the time at which this party leaves does not tell which block it was.
         """
-        decryptor = (
-            None
-            if secret_sum is None
-            else Decryptor(parameters, secret_sum, key_of_upload(self._channel.session_id, leg, parameters))
-        )
-        reader = None if secret_sum is None else stream.reader(secret_sum.addend_count)
-        failure: BoundError | None = None
-        digests: list[bytes] = []
-        block_slots = block_slots_of(parameters)
-        for start in range(0, stream.slot_count, block_slots):
-            count = min(block_slots, stream.slot_count - start)
-            if whole is None:
-                block, digest = self._receive_digested(leg.name("sum-block"), SumBlockMessage)
-                written = block.written
-            else:
-                whole_block, digest = self._receive_digested(leg.name("whole-block"), WholeSumBlockMessage)
-                written = whole.round_block(whole_block, count)
-            digests.append(digest)
-            if decryptor is None or reader is None or failure is not None:
-                continue
-            try:
-                with self._stopwatch.measure("decrypt"):
-                    sums = decryptor.decrypt(written, count, start // parameters.form.values_per_chunk)
-                with self._stopwatch.measure("decode"):
-                    reader.read(sums)
-            except BoundError as error:
-                failure = error
-        if whole is not None and decryptor is not None:
-            whole.check()
-        if failure is not None:
-            raise failure
-        if reader is not None:
-            self._held.add(*digests)
-        return None if reader is None else reader.finish()
+        blocks = SumBlocks(self._receive_digested, leg, parameters, stream, self._stopwatch, whole)
+        if secret_sum is None:
+            blocks.drop()
+            return None
+        decryptor = Decryptor(parameters, secret_sum, key_of_upload(self._channel.session_id, leg, parameters))
+        aggregate = blocks.read(decryptor, secret_sum.addend_count)
+        self._held.add(*blocks.digests)
+        return aggregate
 
     def _send_block(self, leg: Leg, block: MaskedBlockMessage) -> bytes:
         """The block's digest. Where there is no room, the aggregator is reading the uploads of others before."""
         return self._channel.send(self._settings.aggregator, leg.name("block"), block, self._timeout_s)
+
+    def _send_clear(self, leg: Leg, block: ClearBlockMessage) -> bytes:
+        """As `_send_block`, of values that the aggregator sees."""
+        return self._channel.send(self._settings.aggregator, leg.name("clear-block"), block, self._timeout_s)
 
     def _send(self, step: str, message: object) -> bytes:
         with self._channel.counting_as(counted_step(step, message)):
@@ -494,3 +461,9 @@ class MaskedAggregation(PartySide):
 
     def _receive_digested(self, step: str, message_type: type[T]) -> tuple[T, bytes]:
         return self._channel.receive_digested(self._settings.aggregator, step, message_type, self._timeout_s)
+
+
+def _announce(
+    step: str, parameters: LatticeParameters, stream: SumStreams, agreement: bytes, block: bytes = b""
+) -> UploadMessage:
+    return UploadMessage(step, parameters.name, stream.slot_count, agreement, block, stream.clear_count)

@@ -54,13 +54,17 @@ class SlotStream:
         value_bits: int,
         weight_max: int,
         rounding: Rounding,
+        is_headless: bool = False,
     ) -> None:
-        """`like` gives names and shapes; `bounds` the clipping bound of each tensor's scaled values."""
+        """`like` gives names and shapes; `bounds` the clipping bound of each tensor's scaled values.
+
+        One that is headless has values alone: weight and counters are in another stream of the sum.
+        """
         self.like, self.bounds, self.counters = like, bounds, counters
         self.names = sorted(like)
-        self._value_bits, self.weight_max, self._rounding = value_bits, weight_max, rounding
+        self.value_bits, self.weight_max, self._rounding = value_bits, weight_max, rounding
         self.level = level_bound(value_bits)
-        self.maxima = [weight_max, *(counter.maximum for counter in counters)]
+        self.maxima = [] if is_headless else [weight_max, *(counter.maximum for counter in counters)]
         self.head_slots = counter_slots(self.maxima, self.level)
 
     @property
@@ -75,9 +79,8 @@ class SlotStream:
         values are levels as they are. Raises InputError for values that are not finite and for integers of another
         weight than 1, BoundError for a counter or an integer outside its range.
         """
-        head = encode_counters([weight, *(counter.value for counter in self.counters)], self.maxima, self.level).astype(
-            np.int32
-        )
+        counted = [weight, *(counter.value for counter in self.counters)] if self.maxima else []
+        head = encode_counters(counted, self.maxima, self.level).astype(np.int32)
         rng = np.random.default_rng() if self._rounding == "stochastic" else None
         block = np.empty(min(block_slots, self.slot_count), dtype=np.int32)
         filled = 0
@@ -120,15 +123,15 @@ class SlotStream:
         return {
             name: np.full(
                 self.like[name].shape,
-                error_bound_sum(self.bounds[name], self._value_bits, addend_count, self._rounding, scale=scale),
+                error_bound_sum(self.bounds[name], self.value_bits, addend_count, self._rounding, scale=scale),
             )
             for name in self.names
             if not are_integers(self.like[name])
         }
 
-    def reader(self, addend_count: int) -> SumReader:
-        """Takes the sums of `addend_count` contributions, block by block."""
-        return SumReader(self, addend_count)
+    def reader(self, addend_count: int, weight_sum: int | None = None) -> SumReader:
+        """Takes the sums of `addend_count` contributions, block by block; `weight_sum` where the stream is headless."""
+        return SumReader(self, addend_count, weight_sum)
 
 
 def _read(part: npt.NDArray[Any] | AnyTensor, start: int, stop: int) -> npt.NDArray[Any]:
@@ -141,10 +144,10 @@ class SumReader:
     Streamed tensors take their mean themselves and are not in the aggregate's; of int64 tensors it has the sums.
     """
 
-    def __init__(self, stream: SlotStream, addend_count: int) -> None:
+    def __init__(self, stream: SlotStream, addend_count: int, weight_sum: int | None = None) -> None:
         self._stream, self._addend_count = stream, addend_count
         self._head = np.empty(stream.head_slots, dtype=np.int64)
-        self._totals: list[int] = []
+        self._totals: list[int] = [] if weight_sum is None else [weight_sum]
         self._mean = {
             name: np.empty(like.shape, dtype=like.dtype) for name, like in stream.like.items() if are_floats(like)
         }
@@ -152,6 +155,11 @@ class SumReader:
             name: np.empty(like.shape, dtype=np.int64) for name, like in stream.like.items() if are_integers(like)
         }
         self._read = 0
+
+    @property
+    def weight_sum(self) -> int:
+        """The sum of the weights, once the first sums are read."""
+        return self._totals[0]
 
     def read(self, sums: SumArray) -> None:
         """The next sums. Raises BoundError where values, weight or counters are no sum of so many contributions.

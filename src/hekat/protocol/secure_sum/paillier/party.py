@@ -9,7 +9,7 @@ from hekat.codec import Layout, make_layout
 from hekat.errors import WireCorruptError
 from hekat.ledger import RecordedChannel
 from hekat.plaintext_space import PackedPlaintext
-from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest
+from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, refuse_mask
 from hekat.protocol.secure_sum.cost.packing import Packing, packing_in_layout
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
 from hekat.protocol.secure_sum.paillier.messages import SumMessage, UpdateMessage
@@ -43,6 +43,7 @@ class PaillierAggregation(PartySide):
         self._codecs: dict[tuple[int, int], UpdateCodec] = {}
 
     def weighted_mean(self, request: SumRequest) -> Aggregate:
+        refuse_mask(request, self._settings.protection)
         self.settle()
         step = request.step
         parties = self._participation.parties_in(step)

@@ -7,7 +7,7 @@ import math
 from hekat.codec.counters import plain_counters
 from hekat.engine.limbs import ints_from_limbs
 from hekat.ledger import RecordedChannel
-from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, flatten, unflatten
+from hekat.protocol.secure_sum.aggregation import Aggregate, SumRequest, flatten, refuse_mask, unflatten
 from hekat.protocol.secure_sum.participation import NOT_SAMPLED
 from hekat.protocol.secure_sum.party_side import PartySide
 from hekat.protocol.secure_sum.plain.blocks import layout_of
@@ -34,6 +34,7 @@ class PlainAggregation(PartySide):
         self._stopwatch = stopwatch
 
     def weighted_mean(self, request: SumRequest) -> Aggregate:
+        refuse_mask(request, self._settings.protection)
         self.settle()
         step, aggregator = request.step, self._settings.aggregator
         parties = tuple(self._participation.parties_in(step))

@@ -215,7 +215,7 @@ class Senders:
             digest = salt_digest(self._context, sender, self._salts[sender])
             return DealtMessage(self._parameters.name, [digest], b"", b"")
         if message_type is UploadMessage:
-            return UploadMessage("round-1", self._parameters.name, self._lane_count, bytes(32), b"")
+            return UploadMessage("round-1", self._parameters.name, self._lane_count, bytes(32), b"", 0)
         if message_type is MaskedBlockMessage:
             block = block_values(self._parameters, BLOCK_SLOTS)
             count = min(block, self._lane_count - self._sent[sender])

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from hekat.protocol.secure_sum.aggregation import SumRequest
 from hekat.protocol.secure_sum.masked.opening.field import ELEMENT_BYTES
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import parameters_of_sum
-from hekat.protocol.secure_sum.masked.slot_stream import SlotStream
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.scheme.lattice import LatticeParameters
 
@@ -55,15 +53,3 @@ def is_dealt_ahead(step: str, then: str) -> bool:
     Of all sums of a group a histogram of exponents is of a set of its own.
     """
     return step == f"{then}/exponents"
-
-
-def stream_of_request(settings: SumSettings, request: SumRequest, bits: int) -> SlotStream:
-    """The slots of a request in which a value has so many bits."""
-    return SlotStream(
-        request.tensors,
-        request.bounds,
-        request.counters,
-        value_bits=bits,
-        weight_max=settings.weight_max,
-        rounding=settings.codec.rounding,
-    )

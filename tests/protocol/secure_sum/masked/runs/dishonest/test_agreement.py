@@ -29,7 +29,7 @@ from hekat.scheme.lattice import SETS
 PATIENCE_S = 20.0
 VICTIM = "c"
 DACIQ = CodecSettings(clipping="daciq")
-OTHER_FORM = "with another model, bounds or counters than most"
+OTHER_FORM = "with another model, mask, bounds or counters than most"
 
 
 def causes(rehearsal) -> set[type]:

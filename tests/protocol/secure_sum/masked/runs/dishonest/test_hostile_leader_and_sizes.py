@@ -51,7 +51,7 @@ def test_a_party_with_another_key_of_releases_than_most_is_given_up_before_anyth
     rehearsal, _, error = play(changed, role="a")
     assert error is None
     assert rehearsal.lost_names == ["d"]
-    assert "or with another model, bounds or counters than most" in rehearsal.reasons
+    assert "or with another model, mask, bounds or counters than most" in rehearsal.reasons
     assert [record.party_count for record in rehearsal.records] == [4]
 
 

@@ -116,7 +116,7 @@ def test_a_party_that_differs_in_the_middle_of_a_group_ends_the_run_by_name(
     assert "a party is lost in the middle of 'standardise'" in str(error)
     assert "lost: c" in str(error)
     assert rehearsal.lost_names == [VICTIM]
-    assert "with another model, bounds or counters than most" in rehearsal.reasons
+    assert "with another model, mask, bounds or counters than most" in rehearsal.reasons
     assert summed == []
     assert watch.senders_of(StatementMessage, "round-1") == []
     # An accident looks like no altered sum: nobody refuses the rest of the job.
