@@ -23,6 +23,9 @@ _BATCH_ROWS = 1024
 class DenseSource:
     """Rows of a model of dense layers, as `hekat.privacy.sensitivity` reads them."""
 
+    embeddings: tuple[str, ...] = ()
+    output_axis = 1
+
     def __init__(
         self,
         dense: DenseLayers,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import InputError
-from hekat.first_few import first_few
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,9 +18,6 @@ Features: TypeAlias = "FloatArray | csr_array"
 Labels = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 Parameters = dict[str, FloatArray]
 Shapes = dict[str, tuple[int, ...]]
-
-# A large network has hundreds of tensors; an error shows at most so many of their names.
-_MOST_SHOWN = 40
 
 
 def shapes_of(arrays: Mapping[str, npt.NDArray[Any]]) -> Shapes:
@@ -58,25 +52,3 @@ def _name_difference(missing: list[str], strangers: list[str]) -> str:
     if strangers:
         parts.append(f"unknown {', '.join(strangers)}")
     return " and ".join(parts)
-
-
-def select_names(names: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
-    """The names that match a shell pattern (`*`, `?`, `[...]`; case counts), in their order; all without patterns.
-
-    Raises InputError for a pattern that matches none of them.
-    """
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            close = difflib.get_close_matches(pattern, names, n=1, cutoff=0.4)
-            raise InputError(
-                f"no parameter matches the pattern {pattern!r}",
-                expected=f"a pattern for some of: {_shorten(names)}",
-                got="a pattern that matches nothing",
-                cure=f"did you mean {close[0]!r}?" if close else "correct the pattern, or remove it",
-            )
-    return tuple(name for name in names if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns))
-
-
-def _shorten(names: Sequence[str]) -> str:
-    """All names, or the first of very many."""
-    return first_few(names, _MOST_SHOWN)

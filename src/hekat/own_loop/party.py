@@ -23,10 +23,12 @@ from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_RO
 from hekat.own_loop.own_code import OwnCode
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.turns import Turns
+from hekat.privacy import Mask, MaskRules, SensitivityMap
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.integer_sums import IntArray, digest_integers, sum_integers
+from hekat.protocol.secure_sum.selective.agree_on_mask import WeightedMap, agree_on_mask
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import scale_streamed
 from hekat.protocol.secure_sum.update_norm import SCALED_DOWN, UpdateNorm
@@ -261,6 +263,41 @@ class Party:
             label, digest = self._digest(label, value)
             self._agree_on(digest)
             self._call(CallMessage(COMPARE, True, [], [], False, label, digest))
+
+    def agree_on_mask(self, sensitivities: SensitivityMap, rules: MaskRules, *, weight: int) -> Mask:
+        """The mask of the most sensitive values over all parties' rows, from two masked sums of integers.
+
+        All parties learn the mean map. Under differential privacy that is a release of their rows.
+
+        Args:
+            sensitivities: of this party's rows, by `hekat.privacy.sensitivity_map`, of the same tensors everywhere.
+            rules: how many values, which layers always or never; the same at all parties.
+            weight: the rows that this party's updates stand for, 1 to weight_max.
+
+        Returns:
+            The mask, the same at every party.
+
+        Raises:
+            InputError: before anything leaves: rules that do not fit the tensors, NaN in the map, a weight out of
+                range.
+            ProtocolError: before any sum opens, where maps are of other tensors; at every party, where masks differ,
+                since another one has other rules.
+
+        Examples:
+            >>> from hekat.privacy import MaskRules, SensitivityMap
+            >>> def play(party):
+            ...     values = {"north": [4.0, 1.0, 0.0], "lake": [0.0, 3.0, 0.0], "county": [0.0, 3.0, 1.0]}[party.name]
+            ...     found = SensitivityMap({"w": np.array(values)}, row_count=8, mode="random")
+            ...     return party.agree_on_mask(found, MaskRules(0.3), weight=8)
+            >>> run = hekat.federate(play, ["north", "lake", "county"], weight_max=10)
+            >>> run.results["lake"].chosen("w")
+            array([False,  True, False])
+        """
+        self._check_weight(weight)
+        own = WeightedMap(sensitivities, weight / self._settings.weight_max)
+        mask = agree_on_mask(lambda _, tensors, maximum: self.sum(tensors, maximum=maximum), own, rules)
+        self.check_same("mask", mask.digest(b""))
+        return mask
 
     def play(self, code: Callable[[Party], T]) -> T:
         """What the party's code returns, run in its turns; then it leaves. Raises what broke one of its calls."""

@@ -15,7 +15,7 @@ from hekat.data.sources.date_texts import ISO
 from hekat.errors import InputError
 from hekat.first_few import first_few
 from hekat.job.new.column_plan import ColumnPlan, column_settings, plan_column
-from hekat.protocol.horizontal.training.clipping import MOST_EXPONENT
+from hekat.protocol.secure_sum.exponents import MOST_EXPONENT
 
 LABEL_NAMES = ("label", "target", "class", "outcome", "y", "diagnosis")
 MOST_CLASSES = 20

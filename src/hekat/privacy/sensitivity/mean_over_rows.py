@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hekat.errors import InputError
+from hekat.privacy.mask_rules import check_fraction, count_of
 from hekat.privacy.sensitivity.directions import Directions, Mode
 from hekat.privacy.sensitivity.module_loss import LossName
 from hekat.privacy.sensitivity.module_source import ModuleSource, is_module
@@ -32,6 +32,8 @@ class SensitivityMap:
         mode: how they were looked at.
         overlap: the part of the largest values that the map of half of these rows has in common with this one; None
             where the rows were too few to compare.
+        embeddings: names of tensors that are tables of embeddings.
+        output_axis: the axis of a layer's weight along which its outputs lie: 0 for modules, 1 for Hekat's models.
 
     Examples:
         >>> import numpy as np
@@ -44,6 +46,8 @@ class SensitivityMap:
     row_count: int
     mode: Mode
     overlap: float | None = None
+    embeddings: tuple[str, ...] = ()
+    output_axis: int = 0
 
     def __repr__(self) -> str:
         values = sum(one.size for one in self.tensors.values())
@@ -119,7 +123,7 @@ def sensitivity_map(
     tensors = source.sums()
     for values in tensors.values():
         np.divide(values, done, out=values)
-    return SensitivityMap(tensors, done, mode, overlap)
+    return SensitivityMap(tensors, done, mode, overlap, source.embeddings, source.output_axis)
 
 
 def _source_of(
@@ -161,7 +165,7 @@ def _add_until_settled(source: SensitivitySource, order: Places, fraction: float
         done, sums = end, source.sums()
         _check_finite(sums)
         if len(ends) > 1:
-            chosen = choose_top(sums, math.ceil(fraction * sum(one.size for one in sums.values())))
+            chosen = choose_top(sums, count_of(fraction, sum(one.size for one in sums.values())))
             overlap = None if before is None else overlap_of(before, chosen)
             if overlap is not None and overlap >= ENOUGH_OVERLAP:
                 break
@@ -189,14 +193,3 @@ def _check_counts(row_count: int, fraction: float) -> None:
             cure="correct it",
         )
     check_fraction(fraction)
-
-
-def check_fraction(fraction: float) -> None:
-    """Raise InputError unless `fraction` is a number in (0, 1]."""
-    if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
-        raise InputError(
-            "a part of all values refused",
-            expected="a number above 0, up to 1",
-            got=repr(fraction),
-            cure="0.1 for a tenth of all values, 1.0 for all",
-        )

@@ -10,7 +10,12 @@ import numpy as np
 
 from hekat.errors import InputError
 from hekat.privacy.sensitivity.directions import Directions
-from hekat.privacy.sensitivity.evaluation_mode import check_rows_have_gradients, in_evaluation_mode, trained_weights
+from hekat.privacy.sensitivity.evaluation_mode import (
+    check_rows_have_gradients,
+    embeddings_of,
+    in_evaluation_mode,
+    trained_weights,
+)
 from hekat.privacy.sensitivity.linear_layers import LinearPass, linear_layers_of
 from hekat.privacy.sensitivity.module_loss import LossName, make_loss
 from hekat.privacy.sensitivity.row_gradients import RowGradients
@@ -31,6 +36,8 @@ def is_module(model: Any) -> bool:
 class ModuleSource:
     """Sums are tensors on the module's device, of its precision."""
 
+    output_axis = 0
+
     def __init__(
         self,
         module: Any,
@@ -42,6 +49,7 @@ class ModuleSource:
         self._module, self._directions = module, directions
         self._weights = trained_weights(module)
         check_rows_have_gradients(module)
+        self.embeddings = embeddings_of(module, self._weights)
         self._inputs = rows if isinstance(rows, tuple) else (rows,)
         self._loss = make_loss(loss, labels)
         self.row_count = _common_length([*self._inputs, labels])

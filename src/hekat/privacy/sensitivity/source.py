@@ -22,6 +22,16 @@ class SensitivitySource(Protocol):
         """The rows that can be chosen from."""
         ...
 
+    @property
+    def embeddings(self) -> tuple[str, ...]:
+        """Names of the weights that are tables of embeddings."""
+        ...
+
+    @property
+    def output_axis(self) -> int:
+        """The axis of a layer's weight along which its outputs lie."""
+        ...
+
     def add_rows(self, places: Places) -> None:
         """Add the sensitivities of the rows at `places` to the sums. Raises InputError."""
         ...

@@ -14,8 +14,8 @@ from typing import Final
 from hekat.codec.counters import PLAIN_COUNTER_LIMBS
 from hekat.errors import InputError
 from hekat.protocol.horizontal.categories.agree_on_categories import table_number_count
-from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT
 from hekat.protocol.horizontal.training.fills import MOST_COUNTERS
+from hekat.protocol.secure_sum.exponents import LEAST_EXPONENT, MOST_EXPONENT
 
 # The digits of a count of rows, where a slot carries one bit.
 _COUNT_SLOTS: Final = 41

@@ -17,12 +17,11 @@ import numpy as np
 from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
+from hekat.protocol.secure_sum.exponents import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA, CodecSettings
 from hekat.protocol.secure_sum.streamed_tensor import ScaledTensor, ScaledTensors, pieces_of
 
 HEADROOM = 16
-LEAST_EXPONENT = -40
-MOST_EXPONENT = 40
 # Wide enough that digits of counts hide what they do not say.
 _HISTOGRAM_BITS = 16
 
@@ -225,14 +224,6 @@ def exponent_counters(tensors: ScaledTensors) -> list[Counter]:
             for exponent, count in zip(range(LEAST_EXPONENT, MOST_EXPONENT + 1), counts, strict=True)
         ]
     return counters
-
-
-def exponents_of(values: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """The least e with |value| <= 2^e; LEAST_EXPONENT for zero."""
-    mantissas, exponents = np.frexp(np.abs(values))
-    exact_powers = mantissas == 0.5
-    least = exponents.astype(np.int64) - exact_powers
-    return np.where(mantissas == 0, LEAST_EXPONENT, least)
 
 
 def sizes_of(tensors: ScaledTensors) -> dict[str, int]:

@@ -20,9 +20,9 @@ from hekat.data import Features, Table, is_dense
 from hekat.data.columns.moments import largest_magnitudes
 from hekat.data.columns.order_keys import DIGIT_BITS, KEY_BITS, key_of_floats, value_of_key
 from hekat.errors import InputError
-from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.horizontal.training.standardise import FLAG_BITS
 from hekat.protocol.secure_sum.aggregation import Aggregation, Alone, Counter, sum_counters
+from hekat.protocol.secure_sum.exponents import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 
 _DIGITS = 1 << DIGIT_BITS
 _MEAN_STEPS = ("fill/scale", "fill/mean")

@@ -26,7 +26,6 @@ from hekat.codec.clip import FloatArray
 from hekat.codec.counters import HIDING_BITS
 from hekat.data import Features, is_dense
 from hekat.data.columns.moments import mean_squares
-from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.horizontal.training.standardise import (
     FLAG_AND_COUNT_BITS,
     Reach,
@@ -36,6 +35,7 @@ from hekat.protocol.horizontal.training.standardise import (
     shares_of_ones,
 )
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, SumRequest, sum_counters
+from hekat.protocol.secure_sum.exponents import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.secure_sum.update_codec import check_total
 
 RANGES_STEP, GRAM_STEP = "lbfgs/ranges", "lbfgs/gram"

@@ -34,8 +34,8 @@ from hekat.data.columns.moments import (
 from hekat.errors import InputError
 from hekat.model import Model
 from hekat.model.network import DenseModel
-from hekat.protocol.horizontal.training.clipping import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.secure_sum.aggregation import Aggregate, Aggregation, Counter, SumRequest, sum_counters
+from hekat.protocol.secure_sum.exponents import LEAST_EXPONENT, MOST_EXPONENT, exponents_of
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.secure_sum.update_codec import check_total
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from hekat.errors import InputError
 from hekat.model import Model
-from hekat.model.parameters import select_names
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
+from hekat.select_names import select_names
 
 CONTROL = "control/"
 """What the control variate of a tensor is called where both travel in one update."""
