@@ -116,6 +116,15 @@ inline __mmask8 less_words(__m512i a, __m512i b) {
     return static_cast<__mmask8>(mask);
 }
 
+inline __m512i choose_words(__m512i old, __mmask8 mask, __m512i x) {
+    Words z{};
+    for (std::size_t i = 0; i < 8; ++i) {
+        const std::uint64_t chosen = spread_bit(mask, i);
+        z[i] = (((Words)x)[i] & chosen) | (((Words)old)[i] & ~chosen);
+    }
+    return (__m512i)z;
+}
+
 inline __mmask8 signs_of_words(__m512i x) {
     std::uint64_t mask = 0;
     for (std::size_t i = 0; i < 8; ++i) mask |= ((Words)x)[i] >> 63 << i;
@@ -223,6 +232,8 @@ inline __m256i load_half(const void* from) {
 #define _mm512_maskz_permutexvar_epi64(mask, indices, x) hekat::emulated::permute_words(indices, x)
 #define _mm512_maskz_min_epu64(mask, a, b) hekat::emulated::min_words(a, b)
 #define _mm512_cmplt_epu64_mask(a, b) hekat::emulated::less_words(a, b)
+#define _mm512_cmple_epu64_mask(a, b) static_cast<__mmask8>(~hekat::emulated::less_words(b, a))
+#define _mm512_mask_mov_epi64(old, mask, x) hekat::emulated::choose_words(old, mask, x)
 #define _mm512_movepi64_mask(x) hekat::emulated::signs_of_words(x)
 #define _mm512_mask_add_epi64(old, mask, a, b) hekat::emulated::add_masked(old, mask, a, b)
 #define _mm512_maskz_compress_epi64(mask, x) hekat::emulated::compress_words(mask, x)

@@ -7,6 +7,7 @@
 #include "constant_time_program.hpp"
 #include "ring/dot.hpp"
 #include "ring/fractions.hpp"
+#include "ring/gaussian.hpp"
 #include "ring/masked_blocks.hpp"
 #include "ring_cases.hpp"
 #include "secrets.hpp"
@@ -66,6 +67,15 @@ std::vector<Result> work_through(const Ring& ring, const MaskedBlocks& blocks, S
     kernels.sample_cbd(reinterpret_cast<std::int8_t*>(small.data()), kDegree,
                        secret_key.stream(Key::kCbd, 1));
     keep("centred binomial numbers", small);
+    // Thresholds as of a Gaussian, one even at the end; so many numbers that the last group is cut.
+    const ring::GaussianLaw law = ring::make_gaussian(
+        Limb{4} << 32, 9, Limb{20} << 9, {Limb{1} << 62, Limb{3} << 62, ~Limb{0}}, ring::kGaussianMargin);
+    Limbs noise(ring::kBlockNumbers + 5);
+    std::uint8_t undecided[2];
+    ring::sample_gaussian(pool, ring.path(), reinterpret_cast<std::int64_t*>(noise.data()), undecided,
+                          secret_key, 6, noise.size(), law);
+    check(undecided[0] + undecided[1] == 0, "every comparison is decided");
+    keep("discrete Gaussian numbers", noise);
 
     Limbs transformed(in.a.size());
     Limbs z(in.a.size());

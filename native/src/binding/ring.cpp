@@ -14,6 +14,7 @@
 #include "ring/bin_sums.hpp"
 #include "ring/dot.hpp"
 #include "ring/fractions.hpp"
+#include "ring/gaussian.hpp"
 #include "ring/masked_blocks.hpp"
 #include "ring/window_sums.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 using ring::BinSums;
 using ring::Digits;
 using ring::Fractions;
+using ring::GaussianLaw;
 using ring::Key;
 using ring::MaskedBlocks;
 using ring::Prime;
@@ -342,6 +344,31 @@ void sample_cbd(ThreadPool& pool, const char* path, const SmallOutput& out, cons
     });
 }
 
+void make_gaussian(GaussianLaw* self, Limb base, unsigned doublings, Limb limit,
+                   const std::vector<Limb>& thresholds, Limb margin) {
+    require(base >> ring::kGaussianBaseBits >= 4 && base >> ring::kGaussianBaseBits < 16,
+            "base out of range");
+    require(doublings <= ring::kMaxDoublings && limit >> 47 == 0, "doublings or limit out of range");
+    require(!thresholds.empty() && thresholds.size() <= ring::kMostThresholds &&
+                std::ranges::is_sorted(thresholds),
+            "thresholds do not ascend");
+    require(margin >> 52 == 0, "margin out of range");
+    new (self) GaussianLaw(ring::make_gaussian(base, doublings, limit, thresholds, margin));
+}
+
+void sample_gaussian(const GaussianLaw& law, ThreadPool& pool, const char* path, const SumOutput& out,
+                     const ByteOutput& undecided, const ByteInput& key, Limb first_block) {
+    const std::size_t blocks = (out.shape(0) + ring::kBlockNumbers - 1) / ring::kBlockNumbers;
+    require(undecided.shape(0) == blocks, "one byte for each block");
+    require(key.shape(0) == ring::kKeyBytes, "a key has the wrong length");
+    const Key words(key.data());
+    const CpuPath arithmetic = path_of(path);
+    without_gil([&] {
+        ring::sample_gaussian(pool, arithmetic, out.data(), undecided.data(), words, first_block,
+                              out.shape(0), law);
+    });
+}
+
 template <auto operation>
 void bind_change(nb::class_<Ring>& bound, const char* name) {
     bound.def(name, change<operation>, nb::arg("pool"), nb::arg("out").noconvert(), nb::arg("a").noconvert());
@@ -404,6 +431,12 @@ void bind_ring(nb::module_& module) {
              nb::arg("first_chunk"), nb::arg("written").noconvert());
     module.def("chacha20", chacha20, nb::arg("pool"), nb::arg("path"), nb::arg("out").noconvert(),
                nb::arg("key"), nb::arg("nonce"), nb::arg("counter"));
+    nb::class_<GaussianLaw>(module, "GaussianLaw")
+        .def("__init__", make_gaussian, nb::arg("base"), nb::arg("doublings"), nb::arg("limit"),
+             nb::arg("thresholds"), nb::arg("margin"))
+        .def("sample", sample_gaussian, nb::arg("pool"), nb::arg("path"), nb::arg("out").noconvert(),
+             nb::arg("undecided").noconvert(), nb::arg("key").noconvert(), nb::arg("first_block"));
+    module.attr("gaussian_margin") = ring::kGaussianMargin;
     module.def("sample_cbd", sample_cbd, nb::arg("pool"), nb::arg("path"), nb::arg("out").noconvert(),
                nb::arg("key"), nb::arg("first_chunk"));
 }

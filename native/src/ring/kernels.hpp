@@ -1,12 +1,14 @@
 // What the operations on ring elements are made of, once for each path of arithmetic.
 //
 // Everything is constant time, but for the rejection in `sample_uniform`, which shows how many words were no
-// residues, and for `transform_plaintext` and `add_windows`, which add up one place or digit after another.
+// residues, for `keep_tries`, which shows which tries are kept and whether all are decided, and for
+// `transform_plaintext` and `add_windows`, which add up one place or digit after another.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "bigint/limb.hpp"
 #include "cpu/features.hpp"
@@ -70,6 +72,30 @@ struct FractionDigits {
 
 inline constexpr std::size_t kMostModulusPrimes = 8;
 
+// A discrete Gaussian, of s = 2^doublings s0.
+struct GaussianLaw {
+    unsigned doublings;
+    double step;                   // 2^-doublings
+    double scale;                  // 1 / (2 s0^2), from 1/32 to 1/8
+    Limb limit;                    // of kept numbers, below 2^47
+    Limb margin;                   // 2^-52 of it and less from a chance is too near to tell
+    std::vector<Limb> thresholds;  // descending: floor(2^64 C_j), up to kMostThresholds
+};
+
+inline constexpr std::size_t kMostThresholds = 39;
+
+inline constexpr Limb kGaussianMargin = 64;
+// Tries come in groups, which take three words each: eight u, eight v, eight r.
+inline constexpr std::size_t kTryGroup = 8;
+inline constexpr std::size_t kTryWords = 3 * kTryGroup;
+inline constexpr std::size_t kMostTryGroups = 16;
+
+// How many tries were kept, and whether their words told of all of them which.
+struct Kept {
+    std::size_t count;
+    bool are_decided;
+};
+
 struct Kernels {
     // block_count blocks of key stream from block `counter` on; the counter does not wrap.
     void (*key_stream)(std::uint8_t* out, const Stream& stream, std::uint32_t counter,
@@ -81,6 +107,9 @@ struct Kernels {
     // e (count, room for a multiple of 128) = ones among bits 0 to 20, less those among bits 21 to 41, of
     // each of the stream's words.
     void (*sample_cbd)(std::int8_t* e, std::size_t count, const Stream& stream);
+
+    // x (room for all tries and a group more) = the kept numbers of group_count groups of tries, in order.
+    Kept (*keep_tries)(std::int64_t* x, const Limb* words, std::size_t group_count, const GaussianLaw& law);
 
     // a (N canonical residues) is transformed, in place; back; back after the product with the factors w,
     // slot by slot.

@@ -8,6 +8,7 @@ namespace hekat::ring::portable {
 void key_stream(std::uint8_t* out, const Stream& stream, std::uint32_t counter, std::size_t block_count);
 void sample_uniform(Limb* a, const Prime& prime, const Stream& stream);
 void sample_cbd(std::int8_t* e, std::size_t count, const Stream& stream);
+Kept keep_tries(std::int64_t* x, const Limb* words, std::size_t group_count, const GaussianLaw& law);
 void transform(Limb* a, const Prime& prime);
 void transform_first(Limb* a, std::size_t first, const Prime& prime);
 void take_residues(Limb* z, const std::int64_t* values, std::size_t count, const Prime& prime);

@@ -21,10 +21,11 @@ class Key {
   public:
     explicit Key(const std::uint8_t* bytes);
     Stream stream(std::array<std::uint32_t, 3> nonce) const { return {words_.items.data(), nonce}; }
-    // Of prime number `number`, or of kCbd, for a chunk.
+    // Of prime number `number`, or of kCbd or kGaussian, for a chunk.
     Stream stream(std::uint32_t number, Limb chunk) const;
 
     static constexpr std::uint32_t kCbd = ~std::uint32_t{0};
+    static constexpr std::uint32_t kGaussian = kCbd - 1;
 
   private:
     SecretArray<std::uint32_t, kKeyBytes / 4> words_{};

@@ -132,6 +132,22 @@ def bracket_table(base: int, bits: int) -> tuple[Bracket, ...]:
     return tuple(table)
 
 
+@lru_cache(maxsize=64)
+def floor_table(base: int) -> tuple[int, ...]:
+    """floor(2^64 C_j), ascending, up to the first that is 2^64 - 1: later ones are equal."""
+    words: list[int] = []
+    for j in range(len(bracket_table(base, WORD_BITS))):
+        beyond = WORD_BITS
+        while (word := bracket_table(base, WORD_BITS + beyond)[j][0] >> beyond) != bracket_table(
+            base, WORD_BITS + beyond
+        )[j][1] >> beyond:
+            beyond += WORD_BITS
+        words.append(word)
+        if word == (1 << WORD_BITS) - 1:
+            break
+    return tuple(words)
+
+
 def is_below(word: int, further: Callable[[], Iterator[int]], bracket: Callable[[int], Bracket]) -> bool:
     """Whether a uniform number of [0, 1) is below another real number, exactly.
 

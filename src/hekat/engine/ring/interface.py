@@ -75,9 +75,9 @@ class RingEngine(Protocol):
         bits of r, x = 2^k z + y. A try is kept where V < exp(-y (y + 2^(k+1) z) / (2 s^2)), x <= floor(10 s), and not
         both x = 0 and bit 63 of r is 1; its number is then -x where bit 63 of r is 1, x where it is 0.
 
-        Which tries were refused shows in the time, on which the numbers do not depend. An engine may compute with 64
-        digits, and leave a block to the specification where these do not tell: a chance below 10^-13 a number, which
-        shows in the time too. Source: Ducas, Durmus, Lepoint, Lyubashevsky 2013, section 6, for the order of tries;
+        Which tries were refused shows in the time, on which the numbers do not depend. An engine may compute with
+        fewer digits, and leave a block to the specification where these do not tell: a chance below 10^-13 a number,
+        which shows in the time too. Source: Ducas, Durmus, Lepoint, Lyubashevsky 2013, section 6, for the tries;
         Canonne, Kamath, Steinke 2020, for exactness.
         """
         ...
