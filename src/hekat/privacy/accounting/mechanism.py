@@ -19,13 +19,13 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from hekat.engine.ring.gaussian import CUT
 from hekat.errors import InputError
 
 BETA = 1e-12
 """The chance, charged to delta in every round, that rounding moves the sum by more than `sensitivity`."""
-CUT_STDS = 10
-"""Noise is cut at so many standard deviations, each value with the chance `CUT_CHANCE`."""
-CUT_CHANCE = 1.6e-23
+CUT_STDS = CUT
+"""Noise is cut at so many standard deviations, each value with less than the chance `CUT_CHANCE`."""
 LEAST_STD = 4.0
 """Below it a sum of discrete Gaussians is too far from one."""
 MOST_EXCESS = 1.25

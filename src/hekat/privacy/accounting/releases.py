@@ -17,8 +17,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from hekat.engine.ring.gaussian import CUT_CHANCE
 from hekat.privacy.accounting.library import import_dp_accounting
-from hekat.privacy.accounting.mechanism import BETA, CUT_CHANCE, NoisedSum, sum_error
+from hekat.privacy.accounting.mechanism import BETA, NoisedSum, sum_error
 from hekat.privacy.accounting.poisson import subsampled_rdp
 
 Neighbours = Literal["zero-out", "replace-one"]
