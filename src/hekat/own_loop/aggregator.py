@@ -95,6 +95,7 @@ def _check_call(call: CallMessage, is_known: bool) -> None:
     for form in call.forms:
         value_count_of(form)
     described = len(call.names) == len(call.forms) == len(set(call.names))
+    described = described and call.clear_count >= 0 and (call.call == AVERAGE or not (call.mask or call.clear_count))
     if call.call not in CALLS or not described or (call.call in WITH_TENSORS and call.same_tensors and not is_known):
         raise InputError(
             "a call that cannot be", expected=f"one of {', '.join(CALLS)}, with its tensors", got="another"

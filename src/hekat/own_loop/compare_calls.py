@@ -21,6 +21,8 @@ def compare_calls(calls: Mapping[str, CallMessage], layouts: Mapping[str, Layout
     if some.call in WITH_TENSORS:
         answer = _compare_layouts({party: layouts[party] for party in calls}, calls, round_number)
     if answer == AGREED:
+        answer = _compare_masks(calls, round_number)
+    if answer == AGREED:
         answer = _compare_digests(calls)
     return answer
 
@@ -62,6 +64,23 @@ def _compare_digests(calls: Mapping[str, CallMessage]) -> AnswerMessage:
         "the same content at every party",
         " | ".join(", ".join(parties) for parties in sides.values()) + " (each side alike)",
         f"bring {label!r} to the same content at every party",
+    )
+
+
+def _compare_masks(calls: Mapping[str, CallMessage], round_number: int) -> AnswerMessage:
+    sides = _sides({party: (call.mask, call.clear_count) for party, call in calls.items()})
+    if len(sides) == 1:
+        return AGREED
+    described = [
+        f"{', '.join(parties)}: "
+        + (f"{calls[parties[0]].clear_count} values in the clear" if calls[parties[0]].mask else "no mask")
+        for parties in sides.values()
+    ]
+    return AnswerMessage(
+        f"masks differ between parties in round {round_number}, and no sum was opened",
+        "one mask at every party, of equal bits",
+        " | ".join(described),
+        "make the mask of what all parties hold alike, such as one file or what they agreed on in this run",
     )
 
 

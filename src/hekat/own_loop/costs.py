@@ -40,6 +40,8 @@ class RoundCost:
     bytes: dict[str, PartyBytes]
     scaled_down_count: int = 0
     """Updates that were longer than `max_norm`."""
+    clear_count: int = 0
+    """Values of each update that a mask left in the clear: the aggregator saw them, party by party."""
 
     @property
     def float32_bytes(self) -> int:
@@ -96,6 +98,11 @@ class Costs:
         return sum(one.scaled_down_count for one in self.rounds)
 
     @property
+    def clear_count(self) -> int:
+        """Values sent in the clear, all parties and rounds."""
+        return sum(one.clear_count * one.party_count for one in self.rounds)
+
+    @property
     def value_count(self) -> int:
         """Values sent, all parties and rounds."""
         return sum(one.value_count * one.party_count for one in self.rounds)
@@ -128,6 +135,7 @@ def cost_rounds(
             clipped_count=record.clipped_count,
             bounds=record.bounds,
             bytes=found[record.round],
+            clear_count=record.clear_count,
             scaled_down_count=record.scaled_down_count,
         )
         for record in sorted(records, key=lambda record: record.round)

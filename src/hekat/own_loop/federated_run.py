@@ -277,4 +277,6 @@ def _title(settings: SumSettings, costs: Costs) -> str:
     rounds = "1 round" if count == 1 else f"{count} rounds"
     opened = f", sums opened by {settings.opening}" if settings.protection == "lattice" else ""
     loud = f". {LOUD_NONE}" if settings.protection == "none" else ""
+    if costs.clear_count:
+        loud = f". {costs.clear_count:,} of {costs.value_count:,} VALUES SENT WERE IN THE CLEAR"
     return f"{len(settings.parties)} parties, {rounds}, protection {settings.protection}{opened}{loud}"

@@ -16,14 +16,14 @@ WITH_TENSORS = (AVERAGE, SUM, START)
 WITH_ROUND = (AVERAGE, SUM)
 
 
-@message("loop/call", version=1)
+@message("loop/call", version=2)
 @dataclass(frozen=True)
 class CallMessage:
     """Party to aggregator at each call of the loop, and when it leaves: what it calls for.
 
     `names` and `forms` describe the tensors where `call` is "average", "sum" or "start" and they differ from the
     party's last such call (`same_tensors`). `label` and `digest` are what is compared, by itself or along with a mean,
-    else empty.
+    else empty. `mask` and `clear_count` of a mean with a mask, else empty and 0.
     """
 
     call: str = public()
@@ -33,6 +33,8 @@ class CallMessage:
     fresh_bounds: bool = public()
     label: str = disclosed("the name of what is compared")
     digest: bytes = disclosed("a digest of it, keyed unless protection is none; equal or not is what it tells")
+    mask: bytes = disclosed("a keyed digest that tells whether masks are equal, and nothing else")
+    clear_count: int = public()
 
 
 @message("loop/answer", version=1)

@@ -22,6 +22,7 @@ from hekat.own_loop.integers import as_integers, describe_integers
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
 from hekat.own_loop.own_code import OwnCode
 from hekat.own_loop.selection import Selection, select_tensors
+from hekat.own_loop.selective.fitted_mask import FittedMasks, clear_count_of
 from hekat.own_loop.turns import Turns
 from hekat.privacy import Mask, MaskRules, SensitivityMap
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
@@ -38,6 +39,7 @@ T = TypeVar("T")
 
 _MAX_SHOWN = 3
 _START_LABEL = "the state to start from"
+_MASK_LABEL = "which values are masked"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class RoundRecord:
     bounds: dict[str, float]
     scaled_down_count: int = 0
     """Parties whose update was longer than `max_norm`, and was scaled down to it."""
+    clear_count: int = 0
+    """Values of each update that a mask left in the clear."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class Party:
         self._references = References()
         self._norm = UpdateNorm(settings)
         self._policies: dict[Any, ClippingPolicy] = {}
+        self._masks = FittedMasks(settings, channel.party, surroundings.note)
         self._told_layout: dict[str, str] | None = None
         self._trail = ModelTrail(digest_key)
         """Of all that the aggregator compared: at the end the parties compare it without it."""
@@ -111,6 +116,8 @@ class Party:
         weight: int,
         parameters: str | Sequence[str] | None = None,
         same: tuple[str, Any] | None = None,
+        mask: Mask | None = None,
+        expose_embeddings: bool = False,
     ) -> Any:
         """The state with every float tensor replaced by its weighted mean over all parties: sum(w * x) / sum(w).
 
@@ -125,15 +132,21 @@ class Party:
             parameters: shell patterns of the names to average. None: all. What they do not match, and integer and bool
                 tensors, comes back as it is and is not sent.
             same: a label and a value as `check_same` takes them, compared within this call, by no message of its own.
+            mask: which values are protected, the same at all parties (protection "lattice"). **All others go to the
+                aggregator in the clear**, party by party. Tensors that it does not name are masked whole. None: all
+                values are masked, which takes fewer bytes than float32 does.
+            expose_embeddings: let a mask leave values of a torch module's embeddings in the clear: the rows that change
+                list the tokens of this party's texts. Of a state without its module no layer is known.
 
         Returns:
             The same names, order, kinds, shapes, dtypes and devices, in tensors of its own; of a module the module.
 
         Raises:
             InputError: before anything leaves: a weight out of range, NaN, infinity and magnitudes beyond 2^40, a
-                pattern without a match.
-            ProtocolError: before any sum opens: parties call for different things, or their tensors or what they give
-                as `same` differ; a call from another thread than the party's own.
+                pattern without a match, a mask of other tensors.
+            PolicyError: before anything leaves: a mask that leaves out embeddings, or under another protection.
+            ProtocolError: before any sum opens: parties call for different things, or their tensors, masks or what they
+                give as `same` differ; a call from another thread than the party's own.
 
         Examples:
             >>> def play(party):
@@ -149,12 +162,14 @@ class Party:
                 self._check_weight(weight)
                 label, digest = ("", b"") if same is None else self._digest(*same)
                 module, state, selection = self._select(state, parameters)
+                if mask is not None:
+                    mask = self._masks.fit(mask, state, selection, None if expose_embeddings else module)
                 call = self._references.begin(selection, self.name, self._rounds + 1)
                 self._check_difference(call)
             self._note_local(selection)
             if digest:
                 self._agree_on(digest)
-            self._average(call, int(weight), label, digest)
+            self._average(call, int(weight), label, digest, mask)
             with self._around.stopwatch.measure("decode"):
                 results = restore(state, selection, call)
                 return _replace(state, results) if module is None else _load(module, state, results)
@@ -193,7 +208,7 @@ class Party:
             step = sum_step(self._rounds + 1)
             # The next mean tells its tensors again.
             self._told_layout = None
-            self._call(CallMessage(SUM, False, list(forms), list(forms.values()), False, "", b""))
+            self._call(CallMessage(SUM, False, list(forms), list(forms.values()), False, "", b"", b"", 0))
             weight_max = self._settings.weight_max
             found = sum_integers(self._aggregation, step, arrays, maximum=maximum, weight_max=weight_max)
             digest = digest_integers(self._digest_key, found)
@@ -262,7 +277,7 @@ class Party:
         with self._code.calling():
             label, digest = self._digest(label, value)
             self._agree_on(digest)
-            self._call(CallMessage(COMPARE, True, [], [], False, label, digest))
+            self._call(CallMessage(COMPARE, True, [], [], False, label, digest, b"", 0))
 
     def agree_on_mask(self, sensitivities: SensitivityMap, rules: MaskRules, *, weight: int) -> Mask:
         """The mask of the most sensitive values over all parties' rows, from two masked sums of integers.
@@ -309,7 +324,7 @@ class Party:
     def _play(self, code: Callable[[Party], T]) -> T:
         with self._code.running():
             result = code(self)
-        self._call(CallMessage(LEAVE, True, [], [], False, "", b""))
+        self._call(CallMessage(LEAVE, True, [], [], False, "", b"", b"", 0))
         missing = self._aggregation.compare_final(self._trail.end_with(b""))
         if missing:
             self._around.note(f"{self.name} did not compare its last means with {', '.join(missing)}: none came")
@@ -355,21 +370,30 @@ class Party:
         return module, held, select_tensors(held, parameters, frozen, party=self.name)
 
     def _describe(
-        self, what: str, call: Call, *, fresh_bounds: bool = False, label: str = "", digest: bytes = b""
+        self,
+        what: str,
+        call: Call,
+        *,
+        fresh_bounds: bool = False,
+        label: str = "",
+        digest: bytes = b"",
+        mask: Mask | None = None,
     ) -> CallMessage:
         """The message of a call with tensors; it tells their forms where these changed."""
         is_told = self._told_layout == call.layout
         forms = {} if is_told else call.layout
         self._told_layout = call.layout
-        return CallMessage(what, is_told, list(forms), list(forms.values()), fresh_bounds, label, digest)
+        told = b"" if mask is None else digest_value(_MASK_LABEL, mask.digest(b""), self._digest_key)
+        names, described = list(forms), list(forms.values())
+        return CallMessage(what, is_told, names, described, fresh_bounds, label, digest, told, clear_count_of(mask))
 
-    def _average(self, call: Call, weight: int, label: str, same: bytes) -> None:
+    def _average(self, call: Call, weight: int, label: str, same: bytes, mask: Mask | None) -> None:
         settings, step = self._settings, f"round-{self._rounds + 1}"
         policy = self._policies.get(call.kind)
         is_fresh = policy is None
         if policy is None:
             policy = make_policy(settings.codec, self._aggregation)
-        self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh, label=label, digest=same))
+        self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh, label=label, digest=same, mask=mask))
         self._policies[call.kind] = policy
         with self._around.stopwatch.measure("encode"):
             streams, factor = self._norm.limit_streamed(dict(call.tensors))
@@ -378,7 +402,7 @@ class Party:
         with self._around.stopwatch.measure("encode"):
             counters = policy.counters_for(scaled, bounds, len(settings.parties))
             counters += self._norm.counters_for(factor)
-        aggregate = self._aggregation.weighted_mean(SumRequest(step, streams, bounds, weight, counters))
+        aggregate = self._aggregation.weighted_mean(SumRequest(step, streams, bounds, weight, counters, mask=mask))
         self._norm.check_streamed(step, aggregate, streams, bounds)
         policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         with self._around.stopwatch.measure("decode"):
@@ -397,6 +421,7 @@ class Party:
                 party_count=aggregate.party_count,
                 bounds=dict(bounds),
                 scaled_down_count=aggregate.counters.get(SCALED_DOWN, 0),
+                clear_count=clear_count_of(mask),
             )
         )
 

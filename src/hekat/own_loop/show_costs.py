@@ -59,8 +59,9 @@ def _bytes_table(costs: Costs) -> Table:
     count = max(1, len(parts))
     one_way = last.float32_bytes
     rows = []
+    sent = "up, masked in part, sealed" if last.clear_count else "up, masked or encrypted, sealed"
     for what, value in (
-        ("up, masked or encrypted, sealed", sum(part.up for part in parts) / count),
+        (sent, sum(part.up for part in parts) / count),
         ("down, the sum", sum(part.down for part in parts) / count),
         ("between those who open sums", sum(part.shares for part in parts) / count),
     ):
@@ -70,9 +71,10 @@ def _bytes_table(costs: Costs) -> Table:
     if costs.scaled_down_count:
         updates = sum(one.party_count for one in costs.rounds)
         clipped += f"; updates scaled down to max_norm: {costs.scaled_down_count} of {updates}"
+    clear = f", {last.clear_count} of them IN THE CLEAR," if last.clear_count else ""
     heading = (
-        f"Bytes of a party in round {last.round}: {last.value_count} values at {last.bits_per_value:.1f} bits up; "
-        f"clipped in all rounds: {clipped}"
+        f"Bytes of a party in round {last.round}: {last.value_count} values{clear} at {last.bits_per_value:.1f} bits "
+        f"up; clipped in all rounds: {clipped}"
     )
     return heading, ["what", "bytes", "to float32"], rows
 

@@ -103,7 +103,7 @@ ScaledTensors = Mapping[str, FloatArray | ScaledTensor]
 """What clipping sees: values times weight / weight_max."""
 
 
-def scale_streamed(tensors: dict[str, StreamedTensor], weight: int, weight_max: int) -> dict[str, ScaledTensor]:
+def scale_streamed(tensors: Mapping[str, StreamedTensor], weight: int, weight_max: int) -> dict[str, ScaledTensor]:
     """`scale_by_weight` for streamed tensors."""
     return {name: ScaledTensor(tensor, weight / weight_max) for name, tensor in tensors.items()}
 

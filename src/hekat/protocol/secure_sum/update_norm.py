@@ -18,9 +18,16 @@ import numpy.typing as npt
 from hekat.codec import error_bound_sum
 from hekat.codec.clip import FloatArray
 from hekat.errors import LongSumError
+from hekat.privacy.mask import BoolArray
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.protocol.secure_sum.streamed_tensor import ScaledTensor, StreamedTensor, Tensors, pieces_of
+from hekat.protocol.secure_sum.streamed_tensor import (
+    ScaledTensor,
+    SelectableTensor,
+    StreamedTensor,
+    Tensors,
+    pieces_of,
+)
 from hekat.protocol.secure_sum.update_codec import range_factor_of
 
 SCALED_DOWN = "scaled_down"
@@ -52,7 +59,7 @@ class UpdateNorm:
             return update, factor
         return {name: values * factor for name, values in update.items()}, factor
 
-    def limit_streamed(self, tensors: dict[str, StreamedTensor]) -> tuple[dict[str, StreamedTensor], float]:
+    def limit_streamed(self, tensors: dict[str, SelectableTensor]) -> tuple[dict[str, SelectableTensor], float]:
         """As `limit`; what it gives is for `check_streamed` afterwards."""
         if not self.is_on:
             return tensors, 1.0
@@ -116,7 +123,7 @@ class UpdateNorm:
 class _LimitedTensor:
     """A streamed tensor times `factor`, which measures the mean that it is given."""
 
-    def __init__(self, tensor: StreamedTensor, factor: float) -> None:
+    def __init__(self, tensor: SelectableTensor, factor: float) -> None:
         self._tensor, self._factor = tensor, factor
         self._squares: dict[int, float] = {}
 
@@ -146,6 +153,12 @@ class _LimitedTensor:
         # An upload that is repeated writes the same pieces again.
         self._squares[start] = _square_sum(mean)
         self._tensor.write_mean(start, mean)
+
+    def write_mean_at(self, start: int, chosen: BoolArray, mean: FloatArray) -> None:
+        if mean.size:
+            # By the first value of the part: each is written once a sum.
+            self._squares[start + int(np.argmax(chosen))] = _square_sum(mean)
+            self._tensor.write_mean_at(start, chosen, mean)
 
 
 def _square_sum(values: npt.NDArray[np.floating]) -> float:

@@ -1,4 +1,4 @@
-"""Parties and an aggregator that deviate in a sum of which a mask leaves values in the clear."""
+"""Parties and an aggregator that deviate in a sum that a mask leaves in the clear in part."""
 
 from __future__ import annotations
 

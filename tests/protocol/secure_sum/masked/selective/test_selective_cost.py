@@ -1,4 +1,4 @@
-"""The bytes of a sum of which values travel in the clear: foretold to the byte, and the table of a ResNet-50."""
+"""The bytes of a sum that is in the clear in part: foretold to the byte, and the table of a ResNet-50."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .conftest import make_mask, make_settings, request_of
 
 RESNET_50 = 25_557_032
 FEDML_HE_AT_A_TENTH = 2.56
-"""FedML-HE, Table 7: the bytes of an update of which a tenth is encrypted, to plain float32."""
+"""FedML-HE, Table 7: the bytes of an update with a tenth encrypted, to plain float32."""
 
 
 def upload_bytes(fraction: float) -> float:

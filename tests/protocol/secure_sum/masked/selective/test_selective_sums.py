@@ -1,4 +1,4 @@
-"""Sums of which a mask leaves values in the clear: the same means as of sums that are masked whole, bit for bit."""
+"""Sums with values in the clear, which a mask leaves out: the same means as of sums that are masked whole, bit for bit."""
 
 from __future__ import annotations
 
