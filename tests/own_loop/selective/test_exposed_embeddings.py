@@ -9,7 +9,7 @@ from hekat.errors import PolicyError
 from hekat.own_loop import Party
 from hekat.privacy import Mask
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="needs hekat[torch]")
 
 
 class Reader(torch.nn.Module):

@@ -12,7 +12,7 @@ from hekat.own_loop import Party
 from hekat.own_loop.aggregator import _check_call
 from hekat.own_loop.compare_calls import AGREED
 from hekat.own_loop.messages import CallMessage
-from hekat.privacy import Mask
+from hekat.privacy import Mask, MaskRules, SensitivityMap
 
 from ..conftest import THREE, make_state
 
@@ -94,6 +94,23 @@ def test_what_a_mask_does_not_name_is_masked_whole(play_with) -> None:
     part = Mask.nothing({"vector": 11})
     run = play_with(code_with(lambda party, number: part, rounds=1))
     assert run.costs.rounds[0].clear_count == 11
+
+
+def test_a_mask_that_the_parties_agree_on_serves(play_with) -> None:
+    """From their maps, in the loop; the sum of integers and the mean after it are in the same run."""
+
+    def code(party: Party):
+        state = make_state(THREE.index(party.name))
+        found = SensitivityMap({name: np.abs(values) for name, values in state.items()}, 8, "random")
+        mask = party.agree_on_mask(found, MaskRules(0.25, always=("number",)), weight=8)
+        return party.aggregate(state, weight=8, mask=mask), mask
+
+    run = play_with(code)
+    (_, mask), *others = run.results.values()
+    assert all(mask == other for _, other in others)
+    assert mask.chosen_count == 12
+    assert mask.chosen("number").all()
+    assert run.costs.rounds[-1].clear_count == 35
 
 
 @pytest.mark.parametrize(

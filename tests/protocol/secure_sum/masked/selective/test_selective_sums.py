@@ -1,4 +1,4 @@
-"""Sums with values in the clear, which a mask leaves out: the same means as of sums that are masked whole, bit for bit."""
+"""Sums in the clear in part, as a mask says: the same means as of sums that are masked whole, bit for bit."""
 
 from __future__ import annotations
 
