@@ -16,7 +16,7 @@ from hekat.data import Table
 from hekat.errors import HekatError, InputError, JobError, PolicyError
 from hekat.estimator import VerticalNetworkClassifier, VerticalNetworkRegressor
 from hekat.model.split import module_top
-from hekat.protocol.vertical_network.label_privacy import LabelFlips
+from hekat.protocol.vertical.label_privacy import LabelFlips
 
 WAIVER = "the guest may learn my columns but for a rotation"
 SLOPES = "hosts may learn columns of the guest and of each other"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
+from hekat.protocol.vertical.label_privacy import RandomisedResponse
 from measuring.record import print_rows
 from networks.attacks.gradient_noise import GradientNoise
 from networks.attacks.on_columns import columns_from_known_rows

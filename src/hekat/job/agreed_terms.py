@@ -257,6 +257,8 @@ def _of_vertical(settings: VerticalLinearSettings) -> Iterator[Term]:
         yield "holders of shares", f"{' and '.join(settings.holders)}, who must not work together"
     batch = "all rows" if not training.batch_rows else f"{training.batch_rows:,} rows"
     yield "trains", f"{settings.task}, up to {training.epochs:,} epochs, batches of {batch}"
+    if settings.label_privacy is not None:
+        yield _replaced(settings.label_privacy)
     waivers = {"label-leak rule": settings.label_leak_accepted, "column-leak rule": settings.column_leak_accepted}
     for rule, waived in waivers.items():
         yield rule, "holds" if waived is None else f"WAIVED: {waived}"
@@ -289,6 +291,8 @@ def _of_trees_job(job: TreesJob) -> Iterator[Term]:
     yield "rows of a node", seen
     if settings.label_party_first_trees:
         yield "first iterations", f"{settings.label_party_first_trees:,} by columns of {settings.guest} alone"
+    if settings.label_privacy is not None:
+        yield _replaced(settings.label_privacy)
     waived = settings.bin_leak_accepted
     yield "bin-leak rule", "holds" if waived is None else f"WAIVED: {waived}"
     yield from _of_matching(job, job.prediction.receivers)
@@ -311,7 +315,7 @@ def _of_network_job(job: NetworkJob) -> Iterator[Term]:
     yield "form", _NETWORK_FORMS[settings.form]
     yield "bottoms of hosts", _BOTTOMS[settings.host_bottom]
     if settings.label_privacy is not None:
-        yield "labels", f"each replaced once by chance, epsilon {settings.label_privacy:g}"
+        yield _replaced(settings.label_privacy)
     if settings.labels_accepted is not None:
         yield "label-leak rule", f"WAIVED: {settings.labels_accepted}"
     if settings.rotation_accepted is not None:
@@ -320,6 +324,10 @@ def _of_network_job(job: NetworkJob) -> Iterator[Term]:
         yield "slope-leak rule", f"WAIVED by each party: {settings.slopes_accepted}"
     yield from _of_matching(job, job.prediction.receivers)
     yield from _of_joined_rows(job)
+
+
+def _replaced(epsilon: float) -> Term:
+    return "labels", f"each replaced once by chance, epsilon {epsilon:g}"
 
 
 def _of_guest_and_hosts(guest: str, hosts: tuple[str, ...]) -> Iterator[Term]:

@@ -17,7 +17,7 @@ from hekat.launch.vertical_network.run import run_network_in_processes, run_netw
 from hekat.protocol.vertical_network.settings import LABELS_ACCEPTED, SLOPES_ACCEPTED
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page, terminal_findings, terminal_tables
-from hekat.run.vertical_network.own_labels import check_keeps_flips, label_flips_of
+from hekat.run.vertical.own_labels import check_keeps_flips, own_labels_of
 from hekat.run.vertical_network.part_file import NETWORK_PARTS
 from hekat.state.array_file import decode_arrays, encode_arrays
 
@@ -180,9 +180,7 @@ def test_labels_of_a_run_answer_to_the_name_that_the_site_gives_them(clinics) ->
     job, whole = clinics.load_inputs().job, path.read_text()
     path.write_text(f"{whole}{second}{unnamed}{arrays}")
     site = load_site(path)
-    names = {
-        data: label_flips_of(site, replace(job, data=data), "clinic")["label_name"] for data in ("patients", "people")
-    }
+    names = {data: own_labels_of(site, replace(job, data=data), "clinic").name for data in ("patients", "people")}
     assert names == {"patients": "label", "people": "label"}
     for data in ("made", "arrays"):
         with pytest.raises(JobError, match=rf'add label_name = "NAME" under \[party.clinic.data.{data}\]'):
@@ -190,7 +188,7 @@ def test_labels_of_a_run_answer_to_the_name_that_the_site_gives_them(clinics) ->
     path.write_text(f"{whole}{second}{unnamed}label_name = 'label'\n{arrays}label_name = 'label'\n")
     site = load_site(path)
     for data in ("made", "arrays"):
-        assert label_flips_of(site, replace(job, data=data), "clinic")["label_name"] == "label"
+        assert own_labels_of(site, replace(job, data=data), "clinic").name == "label"
 
 
 def test_a_guest_with_arrays_names_its_labels_and_answers_for_them_once(clinics, tmp_path) -> None:

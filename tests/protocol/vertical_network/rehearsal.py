@@ -20,7 +20,7 @@ from hekat.ledger import RecordedChannel
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.shares.share_array import add_shares, to_floats
-from hekat.protocol.vertical_network.label_privacy import LabelFlips, label_flips
+from hekat.protocol.vertical.label_privacy import LabelFlips, label_flips
 from hekat.protocol.vertical_network.model_part import SHARE, NetworkPart
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun, NetworkState

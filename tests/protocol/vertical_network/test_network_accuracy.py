@@ -20,6 +20,7 @@ from tests.protocol.vertical_network.rehearsal import (
 from hekat.errors import PolicyError, StateError
 from hekat.model.split import BottomTask, TopTask, dense_bottom
 from hekat.protocol.shares.share_array import to_floats
+from hekat.protocol.vertical.label_privacy import OwnLabels
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
 from hekat.protocol.vertical_network.guest_side.top import dense_top
 from hekat.protocol.vertical_network.own_features import draw_seed, standardised
@@ -106,21 +107,21 @@ def test_flips_answer_once_for_all_runs_and_nothing_else_sees_labels(task: str) 
     )
     tables = with_ids(make_tables(1, 80, (2, 3), task=task))
     flips, other_flips = flips_of(1), flips_of(2)
-    runs = [Rehearsal(settings, tables, runs={GUEST: {"label_flips": flips}}) for _ in range(2)]
+    runs = [Rehearsal(settings, tables, runs={GUEST: {"own_labels": OwnLabels(flips, "label")}}) for _ in range(2)]
     for run in runs:
         run.run()
         assert "randomised response at epsilon 1" in "\n".join(run.notes[GUEST])
         assert "label privacy bounds that" in "\n".join(run.notes[HOST])
     first, again = ([record.loss for record in run.records[GUEST]] for run in runs)
     assert again == pytest.approx(first, abs=1e-5)
-    others = Rehearsal(settings, tables, runs={GUEST: {"label_flips": other_flips}})
+    others = Rehearsal(settings, tables, runs={GUEST: {"own_labels": OwnLabels(other_flips, "label")}})
     others.run()
     # The keys of both are fixed: losses of two that are drawn come as near as one likes now and then.
     assert abs(others.records[GUEST][0].loss - first[0]) > 1e-2
     resumed = {name: {"resume_from": states[0]} for name, states in runs[0].saved.items()}
-    resumed[GUEST]["label_flips"] = other_flips
+    resumed[GUEST]["own_labels"] = OwnLabels(other_flips, "label")
     with ends(StateError, "other flips of labels"):
         Rehearsal(settings, tables, runs=resumed).run()
     stricter = make_settings(1, task, host_bottom="trained", label_privacy=2.0, labels_accepted=None)
     with ends(PolicyError, "other epsilon before"):
-        Rehearsal(stricter, tables, runs={GUEST: {"label_flips": flips}}).run()
+        Rehearsal(stricter, tables, runs={GUEST: {"own_labels": OwnLabels(flips, "label")}}).run()

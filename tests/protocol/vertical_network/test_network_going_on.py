@@ -19,7 +19,7 @@ from tests.protocol.vertical_network.rehearsal import (
 )
 
 from hekat.errors import InputError, ProtocolError, StateError
-from hekat.protocol.vertical_network.label_privacy import LabelFlips
+from hekat.protocol.vertical.label_privacy import LabelFlips, OwnLabels
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
 HOST = HOSTS[0]
@@ -99,7 +99,7 @@ def test_label_privacy_does_not_go_on_with_what_labels_as_they_are_have_moved() 
 
     def goes_on(settings: VerticalNetworkSettings, parts: Any) -> Any:
         runs = runs_from(parts, "start_from")
-        runs[GUEST]["label_flips"] = flips
+        runs[GUEST]["own_labels"] = OwnLabels(flips, "label")
         return Rehearsal(settings, tables, runs=runs).run()
 
     for strict in (GUEST, HOST):
@@ -108,7 +108,7 @@ def test_label_privacy_does_not_go_on_with_what_labels_as_they_are_have_moved() 
         }
         with ends(InputError, f"a warm start from other label privacy at {strict}"):
             goes_on(private, mixed)
-    parts = Rehearsal(private, tables, runs={GUEST: {"label_flips": flips}}).run()
+    parts = Rehearsal(private, tables, runs={GUEST: {"own_labels": OwnLabels(flips, "label")}}).run()
     assert {part.label_privacy for part in parts.values()} == {2.0}
     assert goes_on(private, parts)[GUEST].label_privacy == 2.0
     found = goes_on(make_settings(1, training={"epochs": 1}), parts)

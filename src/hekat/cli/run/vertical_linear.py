@@ -13,6 +13,7 @@ from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.cost_tables import columns_cost_table
 from hekat.cli.run.end import going_on, show_run
+from hekat.cli.run.label_note import say_label_privacy
 from hekat.cli.run.live import displayed
 from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
@@ -88,6 +89,7 @@ def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
         "protocol": "vertical_linear",
         "form": settings.form,
         "protection": settings.protection,
+        "label_privacy": settings.label_privacy,
         "intersection": job.intersection_kind,
         "started_from": None if start is None else start.run_id,
         "parties": parties,
@@ -109,8 +111,9 @@ def _show_checked(inputs: VerticalInputs, options: argparse.Namespace) -> int:
     begins = "" if start is None else f" Training would begin with the weights of run {start.run_id}."
     note = (
         f"Form '{settings.form}', protection '{settings.protection}', rows matched by '{job.intersection_kind}'."
-        f"{who}{begins} Equations: on the labels, at the guest on the hosts' scores, from a party's own "
-        f"gradients, if all rows of the smallest table are common. {_tell_prediction(told['prediction'])}"
+        f"{who}{say_label_privacy(settings)}{begins} Equations: on the labels, at the guest on the hosts' scores, "
+        f"from a party's own gradients, if all rows of the smallest table are common. "
+        f"{_tell_prediction(told['prediction'])}"
     )
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "columns", "equations"), rows, note)

@@ -13,6 +13,7 @@ from hekat.cli.option_clashes import refuse_options
 from hekat.cli.passphrase import read_passphrase
 from hekat.cli.run.cost_tables import columns_cost_table
 from hekat.cli.run.end import going_on, show_run
+from hekat.cli.run.label_note import say_label_privacy
 from hekat.cli.run.live import displayed
 from hekat.cli.run.table_notes import show_notes
 from hekat.cli.tables import show_tables
@@ -92,6 +93,7 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
     told: dict[str, Any] = {
         "protocol": "vertical_trees",
         "protection": settings.protection,
+        "label_privacy": settings.label_privacy,
         "hide_partition": settings.hide_partition,
         "intersection": job.intersection_kind,
         "started_from": None if start is None else start.run_id,
@@ -122,8 +124,9 @@ def _show_checked(inputs: TreesInputs, options: argparse.Namespace) -> int:
         "and its parts would predict all rows first. "
     )
     note = (
-        f"Protection '{settings.protection}', rows matched by '{job.intersection_kind}'. Bits: what all rows hold of "
-        "the host's column that loses most, and what sums of all trees tell the guest of it at most; the rule of ten "
+        f"Protection '{settings.protection}', rows matched by '{job.intersection_kind}'.{say_label_privacy(settings)} "
+        "Bits: what all rows hold of the host's column that loses most, and what sums of all trees tell the guest of "
+        "it at most; the rule of ten "
         f"times as many held as told is {rule}. {begins}"
         f"{f'Up to {predicted:,} rows are' if predicted else 'No row is'} predicted to measure on; the site lets "
         f"{inputs.site.policy.rows_to_predict():,} rows in all be predicted with a party's part of the model."

@@ -19,8 +19,8 @@ from hekat.estimator.vertical_network.parameters import NetworkParameters
 from hekat.ledger import RecordedChannel
 from hekat.model.split import BottomMaker
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.label_privacy import LabelFlips, OwnLabels
 from hekat.protocol.vertical.matching import Matching
-from hekat.protocol.vertical_network.label_privacy import LabelFlips
 from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.party_roles import match_and_predict, match_and_train
 from hekat.protocol.vertical_network.party_run import NetworkRecord, NetworkRun
@@ -119,15 +119,15 @@ class VerticalNetwork(NetworkParameters, ABC):
     def _bottom_of(self, party: str) -> BottomMaker | None:
         return (self.bottoms or {}).get(party)
 
-    def _flips_of(self, party: str, settings: VerticalNetworkSettings) -> LabelFlips | None:
+    def _labels_of(self, party: str, settings: VerticalNetworkSettings) -> OwnLabels | None:
         """The flips of a guest with label privacy: the file's, or the same in every fit of this estimator."""
         if self.label_privacy is None or party != settings.guest:
             return None
         if self.label_flips is not None:
-            return LabelFlips.open_or_create(Path(self.label_flips), party)
+            return OwnLabels(LabelFlips.open_or_create(Path(self.label_flips), party), "label")
         if not hasattr(self, "label_flips_"):
             self.label_flips_ = LabelFlips.in_memory(party)
-        return self.label_flips_
+        return OwnLabels(self.label_flips_, "label")
 
     def _training_role(self, task: PartyTask) -> Role[NetworkPart]:
         def train(channel: RecordedChannel, stopwatch: Stopwatch) -> NetworkPart:
@@ -137,7 +137,7 @@ class VerticalNetwork(NetworkParameters, ABC):
                 start_from=task.earlier,
                 make_bottom=self._bottom_of(channel.party),
                 make_top=self.top,
-                label_flips=self._flips_of(channel.party, task.settings),
+                own_labels=self._labels_of(channel.party, task.settings),
                 count_predictions=task.count,
             )
             matching = Matching(task.intersection, stopwatch)

@@ -13,10 +13,10 @@ from hekat.job.job_head import PLAYED_PROTOCOLS, PROTOCOLS
 from hekat.job.section import Section
 from hekat.protocol.horizontal.validation_settings import MAX_BINS
 from hekat.protocol.secure_sum.settings import OPENINGS, PROTECTIONS
+from hekat.protocol.vertical.label_privacy.randomised_response import MAX_EPSILON
 from hekat.protocol.vertical.prediction_limit import MAX_PREDICTIONS
 from hekat.protocol.vertical_linear.prediction.settings import LEAST_SCORE_BITS, MOST_SCORE_BITS, SCORE_BITS
 from hekat.protocol.vertical_linear.settings import FORMS
-from hekat.protocol.vertical_network.label_privacy.randomised_response import MAX_EPSILON
 from hekat.protocol.vertical_network.settings import FORMS as NETWORK_FORMS
 from hekat.protocol.vertical_network.settings import SEALED, SHARED
 from hekat.protocol.vertical_trees.host_side.sum_memory import SUM_MEMORY_MIB

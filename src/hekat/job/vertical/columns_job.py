@@ -37,6 +37,9 @@ class ColumnsSettings(Protocol):
     @property
     def protection(self) -> str: ...
 
+    @property
+    def label_privacy(self) -> float | None: ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnsJob:

@@ -80,6 +80,7 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
     kind = protection.take("kind", str, "paillier")
     _check_key_bits_belong(protection, kind)
     label_leak, column_leak = top.take_section("label_leak"), top.take_section("column_leak")
+    label_privacy = top.take_section("label_privacy")
     settings = VerticalLinearSettings(
         guest=top.take("guest", str),
         hosts=top.take_texts("hosts"),
@@ -94,10 +95,12 @@ def _read_settings(top: Section) -> VerticalLinearSettings:
         fixed_point=_read_fixed_point(top.take_section("fixed_point")),
         label_leak_accepted=label_leak.take_optional("accepted", str),
         column_leak_accepted=column_leak.take_optional("accepted", str),
+        label_privacy=label_privacy.take_optional("epsilon", float),
     )
     protection.finish()
     label_leak.finish()
     column_leak.finish()
+    label_privacy.finish()
     return settings
 
 

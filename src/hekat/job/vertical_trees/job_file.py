@@ -76,6 +76,7 @@ def _read_settings(top: Section) -> VerticalTreesSettings:
     model.finish()
     training = read_training(top.take_section("training"))
     protection, bin_leak = top.take_section("protection"), top.take_section("bin_leak")
+    label_privacy = top.take_section("label_privacy")
     default = VerticalTreesSettings
     kind = protection.take("kind", str, default.protection)
     _check_key_bits_belong(protection, kind)
@@ -91,9 +92,11 @@ def _read_settings(top: Section) -> VerticalTreesSettings:
         label_party_first_trees=protection.take("label_party_first_trees", int, default.label_party_first_trees),
         bin_leak_accepted=bin_leak.take_optional("accepted", str),
         max_level_sums=protection.take("max_level_sums", int, default.max_level_sums),
+        label_privacy=label_privacy.take_optional("epsilon", float),
     )
     protection.finish()
     bin_leak.finish()
+    label_privacy.finish()
     return settings
 
 

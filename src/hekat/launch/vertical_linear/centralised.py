@@ -18,6 +18,7 @@ from hekat.data import Features, is_dense
 from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.model import Parameters
 from hekat.protocol.vertical.columns import apply_standardiser, prepare_columns
+from hekat.protocol.vertical.label_privacy import correct_log_odds
 from hekat.protocol.vertical.row_order import draw_order
 from hekat.protocol.vertical_linear.columns import Targets, prepare_targets
 from hekat.protocol.vertical_linear.mixing import MIXING, apply_mixing
@@ -61,7 +62,10 @@ class _Joined:
 def compare_centralised(
     job: VerticalJob, outcomes: Mapping[str, PartyOutcome[ModelPart]], losses: Sequence[float | None]
 ) -> Comparison:
-    """Train on the rows of all `outcomes` together for as many epochs as the run did; `losses` are the run's."""
+    """Train on the rows of all `outcomes` together for as many epochs as the run did; `losses` are the run's.
+
+    With label privacy these models learn the same answers, and their scores are corrected alike.
+    """
     settings = job.settings
     guest = outcomes[settings.guest]
     # The job has test data, and the guest receives its scores.
@@ -86,6 +90,7 @@ def compare_centralised(
         # On the rows as they are: what a limit takes off them is this objective's own affair.
         unlimited = _join(job, outcomes, 0.0, is_mixed=False)
         peer = _train_with_scikit_learn(unlimited, settings.training, settings.task)
+        peer = correct_log_odds(peer, settings.label_privacy, settings.classes)
         metrics = metrics_of_scores(settings.classes, peer, labels)
         results.append(Result(name="scikit-learn on the joined rows", kind="scikit-learn", metrics=metrics))
     return Comparison(compared, results)

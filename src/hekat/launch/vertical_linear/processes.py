@@ -14,6 +14,7 @@ from hekat.launch.vertical.processes import play_in_processes
 from hekat.launch.vertical.session import JOINED_ROWS_NEED_ONE_PROCESS, ON_ONE_MACHINE
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
+from hekat.run.vertical.own_labels import check_keeps_flips
 from hekat.run.vertical_linear.epochs import steps_of_job
 from hekat.run.vertical_linear.load_inputs import VerticalInputs
 from hekat.run.vertical_linear.role_run import EXACTNESS_NEEDS_ONE_PROCESS
@@ -33,6 +34,7 @@ def run_vertical_in_processes(
     """
     job = inputs.job
     check_may_run(inputs.site, job)
+    check_keeps_flips(inputs.site, job, root)
     with declare_tenancy(inputs.site.machine.single_tenant):
         directory = create_run_directory(root)
         with logged_run(directory, job.name, job.settings.everyone, PROTOCOL) as events:

@@ -31,6 +31,7 @@ from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.run.progress import Progress, Silence
 from hekat.run.run_events import logged_run
 from hekat.run.vertical.earlier_run import refuse_two_beginnings
+from hekat.run.vertical.own_labels import check_keeps_flips, own_labels_of
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical.role import PartyOutcome
 from hekat.run.vertical_linear.epochs import EPOCHS, EpochCheckpoint, steps_of_job
@@ -62,10 +63,12 @@ def run_vertical_job(
     zeros. Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files.
     Before anything is written: StateError where there is nothing to resume or to start from, InputError where both are
     given or the weights are of another model than the job's; PolicyError for a job with party keys that not all roles
-    here approved; EngineError where another run in this process says the opposite of the machine's tenancy.
+    here approved; JobError where the guest keeps its flips of labels
+    among runs; EngineError where another run in this process says the opposite of the machine's tenancy.
     """
     refuse_two_beginnings(resume_from, start_from)
     check_may_run(inputs.site, inputs.job)
+    check_keeps_flips(inputs.site, inputs.job, root)
     with declare_tenancy(inputs.site.machine.single_tenant):
         start = None if start_from is None else load_warm_start(start_from, inputs)
         resumed = {} if resume_from is None else load_unfinished(EPOCHS, resume_from, inputs.job)
@@ -148,6 +151,7 @@ class _Session:
                 resumed=self._resumed.get(name),
                 start=None if start is None else OwnStart(start.run_id, start.arrays.get(name)),
                 observer=self._observer,
+                own_labels=own_labels_of(inputs.site, job, name),
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder, part).add(rows),
                 exactness_check=self._check,
             )

@@ -15,10 +15,10 @@ from hekat.launch.vertical.run_job import RoleOfRun, run_apart, run_here
 from hekat.launch.vertical.session import PlayedHere
 from hekat.launch.vertical_network.centralised import compare_centralised
 from hekat.run.progress import Progress
+from hekat.run.vertical.own_labels import check_keeps_flips, own_labels_of
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical_network.epochs import steps_of_network
 from hekat.run.vertical_network.load_inputs import NetworkInputs
-from hekat.run.vertical_network.own_labels import check_keeps_flips, label_flips_of
 from hekat.run.vertical_network.role import NetworkContext, NetworkRole, OwnNetwork
 from hekat.run.vertical_network.warm_start import NetworkStart, load_network_start
 from hekat.summary.run_facts import Played
@@ -55,7 +55,7 @@ def run_network_job(
                 resumed=given.resumed,
                 start=None if start is None else OwnNetwork(start.run_id, start.parts[name]),
                 observer=given.observer,
-                own_labels=label_flips_of(inputs.site, inputs.job, name),
+                own_labels=own_labels_of(inputs.site, inputs.job, name),
                 bottom=inputs.bottoms[name],
                 top=inputs.tops[name],
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, given.folder, part).add(rows),

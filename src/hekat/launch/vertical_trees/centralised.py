@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import bin_rows, bin_table, make_objective, train_plain
+from hekat.protocol.vertical.label_privacy import correct_softmax
 from hekat.protocol.vertical_trees.model_part import TreesPart
 from hekat.run.vertical.role import PartyOutcome
 from hekat.summary.metrics_of_outputs import metrics_of_outputs
@@ -35,7 +36,10 @@ class Comparison:
 def compare_centralised(
     job: TreesJob, outcomes: Mapping[str, PartyOutcome[TreesPart]], losses: Sequence[float | None]
 ) -> Comparison:
-    """Train on the rows of all `outcomes` together for as many iterations as the run did; `losses` are the run's."""
+    """Train on the rows of all `outcomes` together for as many iterations as the run did; `losses` are the run's.
+
+    With label privacy these trees grow on the same answers, and their scores are corrected alike.
+    """
     settings = job.settings
     guest = outcomes[settings.guest]
     # The job has test data, and the guest receives its scores.
@@ -59,6 +63,7 @@ def compare_centralised(
         first_without_joined=settings.label_party_first_trees,
     )
     scores = plain.ensemble.raw_scores(bin_rows(test_rows, table.bins)).T
+    scores = correct_softmax(scores, settings.label_privacy, settings.classes)
     compared = Compared(
         rows=len(test_labels),
         largest_score_difference=float(np.abs(scores - guest.scores).max()),
@@ -116,5 +121,6 @@ def _by_scikit_learn(
     else:
         found = np.asarray(model.decision_function(test_rows))
         scores = found[:, np.newaxis] if found.ndim == 1 else found
+        scores = correct_softmax(scores, job.settings.label_privacy, classes)
     metrics = metrics_of_outputs(classes, scores, test_labels)
     return Result(name="scikit-learn on the joined rows", kind="scikit-learn", metrics=metrics)

@@ -15,6 +15,7 @@ from hekat.launch.vertical.run_job import RoleOfRun, run_apart, run_here
 from hekat.launch.vertical.session import PlayedHere
 from hekat.launch.vertical_trees.centralised import compare_centralised
 from hekat.run.progress import Progress
+from hekat.run.vertical.own_labels import check_keeps_flips, own_labels_of
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical_trees.iterations import steps_of_trees
 from hekat.run.vertical_trees.load_inputs import TreesInputs
@@ -39,7 +40,7 @@ def run_trees_job(
 
     `resume_from` is the folder of an earlier run of the same job, `start_from` of an earlier, finished one, of this job
     or another: training goes on with its trees (load_trees_start), which count among the job's `max_iter`. Raises as
-    `run_here`.
+    `run_here`, and JobError where the guest keeps its flips of labels among runs.
     """
 
     def make_role(given: RoleOfRun[TreesStart]) -> TreesRole:
@@ -54,6 +55,7 @@ def run_trees_job(
                 resumed=given.resumed,
                 start=None if start is None else OwnTrees(start.run_id, start.parts[name]),
                 observer=given.observer,
+                own_labels=own_labels_of(inputs.site, inputs.job, name),
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, given.folder, part).add(rows),
                 columns=inputs.columns[name],
                 key_pair=inputs.key_pair if name == inputs.job.settings.guest else None,
@@ -61,6 +63,7 @@ def run_trees_job(
             )
         )
 
+    check_keeps_flips(inputs.site, inputs.job, root)
     return run_here(
         inputs,
         PROTOCOL,
@@ -82,6 +85,7 @@ def run_trees_in_processes(
 
     `files` are those that `inputs` were loaded from. Raises as `run_trees_job`.
     """
+    check_keeps_flips(inputs.site, inputs.job, root)
     steps, summarise = steps_of_trees(inputs), partial(_summarise, inputs.job, "at once")
     return run_apart(inputs, PROTOCOL, steps, TreesResult, files, root, progress, summarise)
 

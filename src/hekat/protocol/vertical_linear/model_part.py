@@ -25,6 +25,8 @@ class ModelPart:
     a party that holds no shares `noise_key` (4,) uint64. `share_holders` are the two that do; empty: the guest and the
     only host.
 
+    `label_privacy` is the epsilon by which labels were replaced; None: they were not.
+
     Either form may have `mixing`, the combinations of the party's columns that were trained on, and at the guest
     CALIBRATION.
 
@@ -51,6 +53,7 @@ class ModelPart:
     target_mean: float = 0.0
     target_spread: float = 1.0
     share_holders: tuple[str, ...] = ()
+    label_privacy: float | None = None
 
     @property
     def parties(self) -> tuple[str, ...]:

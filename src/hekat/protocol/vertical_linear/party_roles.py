@@ -16,6 +16,7 @@ from functools import partial
 
 from hekat.data import Table
 from hekat.ledger import RecordedChannel
+from hekat.protocol.vertical.label_privacy import OwnLabels, replace_labels
 from hekat.protocol.vertical.matching import MatchedTable, Matching, Predicted, match_rows, match_training_rows
 from hekat.protocol.vertical.phases import PREDICTION, TRAINING
 from hekat.protocol.vertical_linear.model_part import ModelPart
@@ -43,6 +44,7 @@ def match_and_train(
     make_run: Callable[[MatchedTable], PartyRun],
     hold_out: float = 0.0,
     score_bits: int = SCORE_BITS,
+    own_labels: OwnLabels | None = None,
 ) -> Trained:
     """Play a guest or a host to the end of its training; an arbiter has no rows, and plays `run_role`.
 
@@ -54,15 +56,20 @@ def match_and_train(
         make_run: Called with the common rows before the training begins; it may refuse them by raising.
         hold_out: The fraction of the common rows that is not trained on.
         score_bits: Scores that probabilities are fitted to are told to 2^-score_bits, SCORE_BITS at the most.
+        own_labels: What the guest's site keeps of its labels, where the settings have label privacy.
 
     Raises:
-        InputError, PolicyError, ProtocolError, BoundError: as the intersection and the roles of both forms do.
+        InputError, PolicyError, ProtocolError, BoundError: as the intersection, `replace_labels` and the roles of both
+            forms do.
     """
     # Imported here: a prediction, which is a process of its own, needs none of it.
     from hekat.protocol.vertical_linear.prediction.calibration import calibrate
     from hekat.protocol.vertical_linear.roles import run_role
 
     matched = match_training_rows(channel, table, matching, hold_out, settings.training.seed)
+    if settings.label_privacy is not None and channel.party == settings.guest:
+        answered = replace_labels(matched.table, settings, settings.label_privacy, own_labels, channel.ledger)
+        matched = replace(matched, table=answered)
     run = make_run(matched)
     with matching.phases.measure(TRAINING):
         part = run_role(channel, matched.table, settings, run)

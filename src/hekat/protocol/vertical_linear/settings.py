@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from hekat.errors import JobError
 from hekat.protocol.setting_checks import is_whole
 from hekat.protocol.vertical.job_settings import check_choice, check_different, check_parties, refuse_setting
+from hekat.protocol.vertical.label_privacy import check_epsilon
 from hekat.protocol.vertical_linear.shared_weights.factors import check_factors, check_last_factors
 from hekat.protocol.vertical_linear.training_settings import (
     BY_RULE,
@@ -50,7 +51,8 @@ class VerticalLinearSettings:
 
     `label_leak_accepted` is the sentence LEAK_ACCEPTED where the job waives the rules on what hosts learn of labels;
     `column_leak_accepted` is COLUMN_LEAK_ACCEPTED where it waives the rules on what the guest learns of hosts' columns.
-    Raises JobError with the cure.
+    `label_privacy` is the epsilon of randomised response: each label is replaced once with known odds, and training
+    sees no other. Raises JobError with the cure.
     """
 
     guest: str
@@ -66,6 +68,7 @@ class VerticalLinearSettings:
     label_leak_accepted: str | None = None
     column_leak_accepted: str | None = None
     share_holders: tuple[str, ...] | None = None
+    label_privacy: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
@@ -84,6 +87,7 @@ class VerticalLinearSettings:
         object.__setattr__(self, "training", training)
         _check_protection(self.protection, str(self.form))
         _check_classes(self)
+        check_epsilon(self.label_privacy, self.classes)
         for key, said, words in (
             ("label_leak", self.label_leak_accepted, LEAK_ACCEPTED),
             ("column_leak", self.column_leak_accepted, COLUMN_LEAK_ACCEPTED),

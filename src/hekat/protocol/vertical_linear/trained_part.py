@@ -43,6 +43,7 @@ def make_trained_part(
         target_mean=0.0 if targets is None else targets.mean,
         target_spread=1.0 if targets is None else targets.spread,
         share_holders=settings.holders if settings.form == "shared_weights" and settings.quiet_parties else (),
+        label_privacy=settings.label_privacy,
     )
 
 

@@ -16,9 +16,9 @@ def check_warm_start(
 ) -> None:
     """Raise InputError unless a party may begin a training by `settings` on its `columns` with its `part`.
 
-    Form, parties, task, classes, columns and whether these are mixed must be the same, classes and columns in the same
-    order. In form `shared_weights`, holders, the order of hosts, and value_bits, the scale of the shares, must be the
-    same too. `begin_anew` opens the cure: it says how training begins without a part.
+    Form, parties, task, classes, label privacy, columns and whether these are mixed must be the same, classes and
+    columns in the same order. In form `shared_weights`, holders, the order of hosts, and value_bits, the scale of the
+    shares, must be the same too. `begin_anew` opens the cure: it says how training begins without a part.
     """
     for what, expected, got in _compared(part, settings):
         if expected != got:
@@ -35,6 +35,7 @@ def _compared(part: ModelPart, settings: VerticalLinearSettings) -> Iterator[tup
     yield "parties", _name_parties(settings.guest, settings.hosts), _name_parties(part.guest, part.hosts)
     yield "task", str(settings.task), part.task
     yield "classes", _name_classes(settings.classes), _name_classes(part.classes)
+    yield "label privacy", str(settings.label_privacy), str(part.label_privacy)
     yield "kind of columns", _name_mixing(settings.training.mixes_columns), _name_mixing(MIXING in part.arrays)
     if part.form == "shared_weights":
         # Weights of all parties lie side by side in the order of holders and hosts.

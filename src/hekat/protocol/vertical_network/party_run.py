@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hekat.ledger import RecordedChannel
 from hekat.model.split import BottomMaker, TopMaker
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical_network.label_privacy import LabelFlips
+from hekat.protocol.vertical.label_privacy import OwnLabels
 from hekat.protocol.vertical_network.model_part import NetworkPart
 
 ORIGIN: Final = "origin"
@@ -64,8 +64,8 @@ class NetworkRun:
 
     `make_bottom` makes the party's own map of its columns; without it Hekat's own is used: a dense network where the
     bottom trains, random features at a host whose bottom is frozen. `make_top` makes the guest's top in place of a
-    dense network; a prediction needs it too. `label_flips` are the guest's own, which the site keeps, and `label_name`
-    is what it calls the labels (their column): needed where there is label privacy.
+    dense network; a prediction needs it too. `own_labels` is what a guest's site keeps of its labels: needed where
+    there is label privacy.
     `seed` is the secret that the party's weights are drawn from; None: the operating system's randomness.
     """
 
@@ -76,8 +76,7 @@ class NetworkRun:
     start_from: NetworkPart | None = None
     make_bottom: BottomMaker | None = None
     make_top: TopMaker | None = None
-    label_flips: LabelFlips | None = None
-    label_name: str = "label"
+    own_labels: OwnLabels | None = None
     seed: int | None = field(default=None, repr=False)
     kept_uses: int | None = None
     """What `layer_exchange.kept_uses` says in place of its own rule: a rehearsal of fewer epochs says its job's."""

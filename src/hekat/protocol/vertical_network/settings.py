@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
-from hekat.errors import InputError, JobError
+from hekat.errors import JobError
 from hekat.protocol.vertical.job_settings import check_choice, check_parties, check_task_classes, refuse_setting
-from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
+from hekat.protocol.vertical.label_privacy import check_epsilon
 from hekat.protocol.vertical_network.network_settings import BY_RULE, NetworkShape, NetworkTraining, rule_rate
 from hekat.protocol.vertical_network.sealed.settings_rules import RULED_RATE, check_sealed
 from hekat.protocol.vertical_network.sealed.settings_rules import TRAINING as SEALED_TRAINING
@@ -94,7 +94,7 @@ class VerticalNetworkSettings:
         check_choice("protection.kind", self.protection, PROTECTIONS)
         _check_parties(self)
         check_task_classes(self.task, self.classes)
-        _check_label_privacy(self)
+        check_epsilon(self.label_privacy, self.classes)
         _check_form(self)
         _check_waivers(self)
         if self.training.shared_rate == BY_RULE:
@@ -124,20 +124,6 @@ def _check_parties(settings: VerticalNetworkSettings) -> None:
     strangers = sorted(settings.network.host_widths.keys() - set(settings.hosts))
     if strangers:
         refuse_setting("network.host_widths", f"names among {', '.join(settings.hosts)}", ", ".join(strangers))
-
-
-def _check_label_privacy(settings: VerticalNetworkSettings) -> None:
-    epsilon = settings.label_privacy
-    if epsilon is None:
-        return
-    if settings.classes is None:
-        refuse_setting("label_privacy.epsilon", "none for a regression: only classes can be replaced", epsilon)
-    try:
-        RandomisedResponse(epsilon, len(settings.classes))
-    except InputError as error:
-        raise JobError(
-            "label_privacy.epsilon refused", expected=error.expected, got=error.got, cure=error.cure
-        ) from None
 
 
 def _check_form(settings: VerticalNetworkSettings) -> None:

@@ -29,7 +29,7 @@ class TreesPart:
     (`tree_arrays.py`), where a host's split is known by its number alone.
 
     `iterations` says how many iterations trained the model; `host_columns`, at the guest, how many columns a
-    host has.
+    host has. `label_privacy` is the epsilon by which labels were replaced; None: they were not.
     """
 
     party: str
@@ -42,6 +42,7 @@ class TreesPart:
     iterations: int
     arrays: Arrays = field(repr=False)
     host_columns: Mapping[str, int] = field(default_factory=dict)
+    label_privacy: float | None = None
 
     @property
     def parties(self) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ def check_part(part: TreesPart, columns: tuple[str, ...], settings: VerticalTree
         ("parties", _name_parties(settings.guest, settings.hosts), _name_parties(part.guest, part.hosts)),
         ("task", settings.task, part.task),
         ("classes", str(settings.classes), str(part.classes)),
+        ("label privacy", str(settings.label_privacy), str(part.label_privacy)),
         ("columns", same, describe_schema_difference(columns, part.columns) or same),
     ):
         if expected != got:

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from hekat.model.trees import TreeTraining
 from hekat.protocol.setting_checks import is_whole
 from hekat.protocol.vertical.job_settings import check_choice, check_parties, check_task_classes, refuse_setting
+from hekat.protocol.vertical.label_privacy import check_epsilon
 
 Task = Literal["regression", "binary", "multiclass"]
 Protection = Literal["lattice", "paillier", "none"]
@@ -31,7 +32,8 @@ class VerticalTreesSettings:
     `min_samples_leaf` then. The first `label_party_first_trees` iterations use columns of the guest alone.
     `bin_leak_accepted` is the sentence BIN_LEAK_ACCEPTED where the job waives the rule on what sums tell the guest of
     hosts' columns. `max_level_sums` bounds the guest's memory, whatever bins hosts say that they have
-    (`sums_plan.check_level_sums`).
+    (`sums_plan.check_level_sums`). `label_privacy` is the epsilon of randomised response: each label is replaced once
+    with known odds, and training sees no other.
 
     Raises JobError with the cure.
     """
@@ -47,6 +49,7 @@ class VerticalTreesSettings:
     label_party_first_trees: int = 0
     bin_leak_accepted: str | None = None
     max_level_sums: int = LEVEL_SUMS
+    label_privacy: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", tuple(self.hosts))
@@ -56,6 +59,7 @@ class VerticalTreesSettings:
         check_choice("protection.kind", self.protection, PROTECTIONS)
         check_parties(self.hosts, self.parties)
         check_task_classes(self.task, self.classes)
+        check_epsilon(self.label_privacy, self.classes)
         if not is_whole(self.key_bits) or self.key_bits < LEAST_KEY_BITS or self.key_bits % 64:
             refuse_setting("protection.key_bits", f"{LEAST_KEY_BITS} or more, a multiple of 64", self.key_bits)
         if not isinstance(self.hide_partition, bool):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,4 +23,5 @@ def predict_before(channel: RecordedChannel, table: Table, run: TreesRun) -> npt
     part = run.start_from
     if part is None or run.resume_from is not None:
         return None
-    return predict_scores(channel, part, table, TreePredictionSettings.of(part), run)
+    # Training goes on with scores of what it saw, answers or labels: nothing is corrected.
+    return predict_scores(channel, replace(part, label_privacy=None), table, TreePredictionSettings.of(part), run)

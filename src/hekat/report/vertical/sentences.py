@@ -10,6 +10,15 @@ from hekat.report.number_text import describe_metric, format_metric, format_seco
 from hekat.report.table import metric_names
 
 
+def label_sentence(summary: Mapping[str, Any]) -> str:
+    """That labels were replaced, with a blank before it; empty without label privacy."""
+    epsilon = summary["settings"].get("label_privacy")
+    if epsilon is None:
+        return ""
+    guest = summary["settings"]["guest"]
+    return f" The labels of {guest} are replaced by chance, epsilon {epsilon:g}: nothing tells more of one than that."
+
+
 def quality_in_words(summary: Mapping[str, Any], beside: Mapping[str, str]) -> str:
     """The main metric of the run, and the same metric of every other model; `beside` says by kind who made that."""
     main = next((result for result in summary["results"] if result["kind"] in ("encrypted", "plain")), None)

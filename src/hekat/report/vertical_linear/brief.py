@@ -17,7 +17,7 @@ from hekat.report.brief import (
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import format_count, format_seconds
 from hekat.report.training_course import Course, converged_words, course_of, course_sentence, course_warning
-from hekat.report.vertical.sentences import time_sentences
+from hekat.report.vertical.sentences import label_sentence, time_sentences
 from hekat.report.vertical.trained_rows import trained_count
 from hekat.report.vertical_linear.findings import (
     exactness_sentences,
@@ -40,7 +40,7 @@ def vertical_brief(summary: Mapping[str, Any]) -> Brief:
     told.append(converged_words(_course(summary), "epoch"))
     facts = (
         ("result", " ".join(sentence for sentence in told if sentence)),
-        ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
+        ("protected", f"{_protected(summary)}{label_sentence(summary)}{place_sentence(summary['notes'])}"),
         ("time", _time(summary)),
         ("bytes", sent_sentence(summary)),
         ("checked", exactness_sentences(summary)[0]),

@@ -22,6 +22,7 @@ _SETTINGS = shape.record(
         "arbiter": shape.nullable(shape.text),
         "key_bits": shape.nullable(shape.count),
         "score_bits": shape.count,
+        "label_privacy": shape.number,
         "label_leak_accepted": shape.nullable(shape.text),
         "column_leak_accepted": shape.nullable(shape.text),
     },

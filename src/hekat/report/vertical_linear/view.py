@@ -62,6 +62,7 @@ _SETTING_NAMES: Final = {
     "intersection_key_bits": "key size of the intersection in bits",
     "receivers": "who learns predicted scores",
     "score_bits": "bits after the point of a score as receivers learn it",
+    "label_privacy": "epsilon by which labels were replaced once",
     "label_leak_accepted": "limit on equations waived in the words",
     "column_leak_accepted": "limit on what the guest learns of hosts waived in the words",
 }

@@ -29,7 +29,7 @@ from hekat.report.number_text import (
     pluralise,
 )
 from hekat.report.trees.tables import importance_by_owner
-from hekat.report.vertical.sentences import quality_in_words, time_sentences
+from hekat.report.vertical.sentences import label_sentence, quality_in_words, time_sentences
 from hekat.report.vertical.trained_rows import trained_in_words
 
 _BESIDE = {"centralised": "by plain trees on the joined rows", "scikit-learn": "by scikit-learn on the joined rows"}
@@ -132,7 +132,7 @@ def trees_brief(summary: Mapping[str, Any]) -> Brief:
     note = "" if summary["test_rows"] is None else measured_note(summary)
     facts = (
         ("result", " ".join([verdict(summary), *compared_sentences(summary), *importance_sentences(summary)])),
-        ("protected", f"{_protected(summary)}{place_sentence(summary['notes'])}"),
+        ("protected", f"{_protected(summary)}{label_sentence(summary)}{place_sentence(summary['notes'])}"),
         ("time", " ".join([*time_sentences(summary), *training_sentences(summary)[-1:]])),
         ("bytes", sent_sentence(summary)),
     )

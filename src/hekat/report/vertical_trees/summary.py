@@ -21,7 +21,7 @@ _SETTINGS = shape.record(
         "min_samples_leaf": shape.count,
         "max_iter": shape.count,
     },
-    {"key_bits": shape.nullable(shape.count), "bin_leak_accepted": shape.text},
+    {"key_bits": shape.nullable(shape.count), "bin_leak_accepted": shape.text, "label_privacy": shape.number},
 )
 _RESULT = shape.record(
     {

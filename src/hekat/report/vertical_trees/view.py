@@ -40,6 +40,7 @@ _SETTING_NAMES: Final = {
     "hide_partition": "the rows of a node hidden from hosts",
     "label_party_first_trees": "first iterations on the guest's columns alone",
     "max_level_sums": "sums of a level that the guest keeps room for, at most",
+    "label_privacy": "epsilon by which labels were replaced once",
     "bin_leak_accepted": "limit on what sums tell of bins waived in the words",
     **TRAINING_NAMES,
     "min_samples_leaf": "rows of a leaf, and of a summed bin, at least",

@@ -16,6 +16,7 @@ from hekat.job.section import control_character
 from hekat.job.vertical.columns_job import ALIGNED, ColumnsJob
 from hekat.protocol.psi.settings import DEFAULT_KEY_BITS, KINDS, IntersectionSettings
 from hekat.protocol.psi.settings import MAX_KEY_BITS as MAX_INTERSECTION_KEY_BITS
+from hekat.protocol.vertical.label_privacy.randomised_response import MAX_EPSILON, MIN_EPSILON
 from hekat.run.model_file_checks import UNREADABLE, check_names, flaw_of
 from hekat.run.predictions import PARTS_FOLDER
 from hekat.state import replace_file
@@ -253,3 +254,16 @@ def _listed(what: str, names: object) -> list[Any]:
     if not isinstance(names, list) or not names:
         raise ValueError(f"no {what}")
     return names
+
+
+def read_label_privacy(described: Facts) -> float | None:
+    """The epsilon by which labels of a part's training were replaced. Raises ValueError for one that cannot be, and for
+    one of numbers."""
+    epsilon = described["label_privacy"]
+    if epsilon is None:
+        return None
+    if type(epsilon) not in (int, float) or not MIN_EPSILON <= epsilon <= MAX_EPSILON:
+        raise ValueError("label privacy of no epsilon")
+    if described["classes"] is None:
+        raise ValueError("label privacy of numbers")
+    return float(epsilon)

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -25,6 +25,7 @@ from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.ledger import RecordedChannel
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.label_privacy import OwnLabels
 from hekat.protocol.vertical.matching import MatchedTable, Matching
 from hekat.protocol.vertical.phases import PREDICTION
 from hekat.run.row_identity import RowIdentity
@@ -62,7 +63,8 @@ class ColumnsContext:
     """Everything that one role receives; about other roles it holds only names and public keys.
 
     `table` and `test_table` are a party's own, before rows are matched. `count_predictions` counts rows that are
-    predicted with a part of a model, and refuses them.
+    predicted with a part of a model, and refuses them. `own_labels` is what a guest's site keeps of its labels, for
+    label privacy.
     """
 
     job: ColumnsJob
@@ -73,6 +75,7 @@ class ColumnsContext:
     resumed: PartyCheckpoint[Any] | None = None
     observer: ColumnsObserver = field(default_factory=ColumnsObserver)
     count_predictions: Callable[[Any, int], None] = lambda part, row_count: None
+    own_labels: OwnLabels | None = None
 
     @property
     def begins_from(self) -> str | None:
@@ -112,6 +115,7 @@ class ColumnsRole(ABC, Generic[P]):
         self._matches: list[Match] = []
         self._outcome: PartyOutcome[P] | None = None
         self._last = self._seconds = 0.0
+        self._warnings: list[str] = []
 
     def play(self, channel: Channel) -> PartyOutcome[P] | None:
         """The outcome at guest or host; None at a role without rows. Raises what the role raises."""
@@ -185,6 +189,11 @@ class ColumnsRole(ABC, Generic[P]):
         self._last = time.perf_counter()
         return identity
 
+    def _own_labels(self) -> OwnLabels | None:
+        """The guest's own labels, with this role's list of warnings."""
+        own = self._shared.own_labels
+        return None if own is None else replace(own, warn=self._warnings.append)
+
     def _note_matched(self, matched: MatchedTable) -> None:
         self._matches.append(Match(matched.common_count, matched.seconds))
         self._shared.observer.note_common(self._shared.role, matched.common_count)
@@ -242,6 +251,7 @@ class ColumnsRole(ABC, Generic[P]):
             "metrics": self._measure(),
             "resumed": None if resumed is None else ResumedPart(steps_done, tuple(losses), tuple(resumed.releases)),
             "started_from": context.started_from,
+            "warnings": tuple(self._warnings),
         }
 
     def _describe_tables(self) -> TableFacts | None:

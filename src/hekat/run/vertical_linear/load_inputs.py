@@ -22,6 +22,7 @@ from hekat.protocol.vertical_linear.columns import may_lack_columns, prepare_tar
 from hekat.protocol.vertical_linear.judging.rule_check import check_own_table, check_rules
 from hekat.run.load_keys import load_key_pair, load_party_keys
 from hekat.run.vertical.load_tables import check_predictions_allowed, find_training_rows, load_tables
+from hekat.run.vertical.own_labels import check_keeps_flips
 from hekat.scheme.paillier import KeyPair
 from hekat.scheme.paillier.randomiser import check_table_memory
 from hekat.toml_text import toml_key
@@ -66,6 +67,8 @@ def load_vertical_inputs(
     settings = job.settings
     here = settings.everyone if role is None else (role,)
     enforce_policy(site, job, here, is_rehearsal=is_rehearsal)
+    if settings.guest in here:
+        check_keeps_flips(site, job)
 
     def check_table(table: Table) -> None:
         prepare_columns(table, standardise=False, may_be_empty=may_lack_columns(settings, table.name))

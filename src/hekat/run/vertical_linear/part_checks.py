@@ -24,7 +24,7 @@ COUNTS = ("feature_bits", "value_bits", "key_bits")
 NUMBERS = ("limit_spreads", "target_mean", "target_spread")
 _OWN_ARRAYS = {"arbiter": {WEIGHTS}, "shared_weights": {MODEL_WEIGHTS, MODEL_INTERCEPT}}
 # What the job said to all parties.
-_ALIKE = ("guest", "hosts", "form", "task", "classes", *COUNTS, "share_holders")
+_ALIKE = ("guest", "hosts", "form", "task", "classes", *COUNTS, "share_holders", "label_privacy")
 
 
 def check_described(described: Mapping[str, Any]) -> None:

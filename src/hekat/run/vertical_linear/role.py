@@ -79,7 +79,14 @@ class VerticalRole(ColumnsRole[ModelPart]):
             return self._party_run(self._begin_training(channel, matched))
 
         trained = match_and_train(
-            channel, table, job.settings, self._matching(), begin, job.hold_out, job.prediction.score_bits
+            channel,
+            table,
+            job.settings,
+            self._matching(),
+            begin,
+            job.hold_out,
+            job.prediction.score_bits,
+            self._own_labels(),
         )
         return trained.part, trained.matched
 

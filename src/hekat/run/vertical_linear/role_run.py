@@ -10,6 +10,7 @@ from hekat.job.vertical_linear.key_makers import key_makers
 from hekat.protocol.vertical_linear.timing_labels import KEYS
 from hekat.run.progress import Progress
 from hekat.run.role_folder import Place, RoleFolder, alone_caveat, open_role_folder
+from hekat.run.vertical.own_labels import own_labels_of
 from hekat.run.vertical.play_in_folder import observe_in_folder, play_in_folder
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical.resume import StoppedPart, resume_part
@@ -49,6 +50,7 @@ def run_vertical_role(inputs: VerticalInputs, place: Place, stopped: StoppedPart
                 key_pair=_key_pair_of(inputs, role, folder, place.progress),
                 resumed=None if resumed is None else resumed.kept,
                 observer=observer,
+                own_labels=own_labels_of(inputs.site, job, role),
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
             )
         )

@@ -21,8 +21,8 @@ from hekat.run.vertical.load_tables import (
     load_tables,
     open_columns_job,
 )
+from hekat.run.vertical.own_labels import check_keeps_flips
 from hekat.run.vertical_network.own_bottom import OwnBottom, find_bottom
-from hekat.run.vertical_network.own_labels import check_keeps_flips
 from hekat.run.vertical_network.own_top import OwnTop, find_top
 
 

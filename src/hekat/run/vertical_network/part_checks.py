@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from hekat.model.split import DENSE, MODULE
-from hekat.protocol.vertical_network.label_privacy.randomised_response import MAX_EPSILON, MIN_EPSILON
 from hekat.protocol.vertical_network.model_part import (
     BOTTOM,
     INTERACTIVE,
@@ -49,9 +48,6 @@ def check_described(described: Mapping[str, Any]) -> None:
         raise ValueError("widths that are none")
     if not isinstance(described["network"], dict):
         raise ValueError("a network without a shape")
-    epsilon = described["label_privacy"]
-    if epsilon is not None and (type(epsilon) not in (int, float) or not MIN_EPSILON <= epsilon <= MAX_EPSILON):
-        raise ValueError("label privacy of no epsilon")
     if type(described["labels_accepted"]) is not bool:
         raise ValueError("a waiver of labels that is none")
 
@@ -64,8 +60,6 @@ def check_network_part(part: NetworkPart) -> None:
         raise ValueError("a part of no form")
     if (part.task == "regression") != (part.classes is None):
         raise ValueError("a task of other classes")
-    if part.label_privacy is not None and part.classes is None:
-        raise ValueError("label privacy of numbers")
     usual_top = usual_top_kind(part.form, is_guest=part.is_guest)
     if part.top_kind not in (usual_top, MODULE if usual_top == DENSE else usual_top):
         raise ValueError("a top of no kind, or of a party that has none")

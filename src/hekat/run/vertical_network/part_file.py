@@ -8,7 +8,7 @@ from typing import Any, Final
 from hekat.protocol.vertical_network.model_part import NetworkPart, usual_top_kind
 from hekat.protocol.vertical_network.network_settings import NetworkShape
 from hekat.protocol.vertical_network.settings import SHARED
-from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, shared_facts
+from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, read_label_privacy, shared_facts
 from hekat.run.vertical_network.part_checks import TEXTS, check_described, check_network_part
 from hekat.state.file_format import FileFormat
 
@@ -51,7 +51,7 @@ def _read(described: Facts, arrays: Arrays) -> NetworkPart:
         network=NetworkShape(**described["network"]),
         widths=described["widths"],
         limit_spreads=float(described["limit_spreads"]),
-        label_privacy=None if described["label_privacy"] is None else float(described["label_privacy"]),
+        label_privacy=read_label_privacy(described),
         labels_accepted=described["labels_accepted"],
         arrays={name.removeprefix(_PREFIX): one for name, one in arrays.items() if name.startswith(_PREFIX)},
     )

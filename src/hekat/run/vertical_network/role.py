@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,14 +43,12 @@ class OwnNetwork:
 class NetworkContext(ColumnsContext):
     """What a role of a training of a split network receives.
 
-    `own_labels` is what a guest's site keeps of its labels for label privacy, as `NetworkRun` takes it; `bottom` makes
-    the party's map of its columns, `top` the guest's top.
+    `bottom` makes the party's map of its columns, `top` the guest's top.
     """
 
     job: NetworkJob
     resumed: NetworkCheckpoint | None = None
     start: OwnNetwork | None = None
-    own_labels: Mapping[str, Any] = field(default_factory=dict, repr=False)
     bottom: OwnBottom = field(default_factory=OwnBottom)
     top: OwnTop = field(default_factory=OwnTop)
 
@@ -71,7 +68,6 @@ class NetworkRole(ColumnsRole[NetworkPart]):
         super().__init__(context)
         self._context = context
         self._epochs: list[TimedEpoch] = []
-        self._warnings: list[str] = []
 
     @property
     def result(self) -> NetworkResult:
@@ -83,7 +79,6 @@ class NetworkRole(ColumnsRole[NetworkPart]):
         return NetworkResult(
             **self._result_facts(done, losses),
             epochs=tuple(self._epochs),
-            warnings=tuple(self._warnings),
             bottom_kind=None if part is None else part.bottom_kind,
             bottom_code=self._context.bottom.code,
             top_kind=None if part is None else part.top_kind,
@@ -138,7 +133,7 @@ class NetworkRole(ColumnsRole[NetworkPart]):
         return replace(
             self._base_run(),
             on_epoch=self._note_epoch,
-            **context.own_labels,
+            own_labels=self._own_labels(),
             save=save,
             resume_from=None if earlier is None else restore_state(earlier.state),
             start_from=None if context.start is None else context.start.part,

@@ -8,12 +8,12 @@ from typing import Any
 from hekat.job.vertical_network.job_file import PROTOCOL
 from hekat.run.role_folder import Place, RoleFolder
 from hekat.run.vertical.folder_observer import FolderObserver
+from hekat.run.vertical.own_labels import check_keeps_flips, own_labels_of
 from hekat.run.vertical.play_in_folder import play_whole_role
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical.resume import StoppedPart
 from hekat.run.vertical_network.epochs import NetworkCheckpoint, steps_of_network
 from hekat.run.vertical_network.load_inputs import NetworkInputs
-from hekat.run.vertical_network.own_labels import check_keeps_flips, label_flips_of
 from hekat.run.vertical_network.role import NetworkContext, NetworkRole
 from hekat.summary.party_views import PartyView
 from hekat.summary.vertical_network.finished_run import FinishedNetworkRun
@@ -41,7 +41,7 @@ def run_network_role(inputs: NetworkInputs, place: Place, stopped: StoppedPart |
                 test_table=inputs.test_tables.get(role),
                 resumed=resumed,
                 observer=observer,
-                own_labels=label_flips_of(inputs.site, job, role),
+                own_labels=own_labels_of(inputs.site, job, role),
                 bottom=inputs.bottoms[role],
                 top=inputs.tops[role],
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),

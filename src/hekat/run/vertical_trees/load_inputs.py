@@ -28,6 +28,7 @@ from hekat.run.vertical.load_tables import (
     load_tables,
     open_columns_job,
 )
+from hekat.run.vertical.own_labels import check_keeps_flips
 from hekat.scheme.paillier import KeyPair
 from hekat.toml_text import toml_key
 
@@ -67,6 +68,8 @@ def load_trees_inputs(
     """
     job, site, here = open_columns_job(load_trees_job, job_path, site_path, role, is_rehearsal=is_rehearsal)
     settings = job.settings
+    if settings.guest in here:
+        check_keeps_flips(site, job)
 
     bin_counts: dict[str, list[int]] = {}
 

@@ -12,7 +12,7 @@ from hekat.protocol.vertical_trees.model_part import SPLIT_COLUMNS, TreesPart
 from hekat.protocol.vertical_trees.prediction.predict_scores import count_host_splits
 from hekat.protocol.vertical_trees.settings import TASKS
 from hekat.run.model_file_checks import MOST_PARAMETER
-from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, shared_facts
+from hekat.run.vertical.part_files import Arrays, Facts, PartForm, SavedPart, read_label_privacy, shared_facts
 from hekat.run.vertical_trees.part_checks import check_trees_part
 from hekat.state.file_format import FileFormat
 
@@ -22,7 +22,8 @@ _PREFIX: Final = "part/"
 
 
 def _describe(part: TreesPart) -> tuple[Facts, Arrays]:
-    facts = {"task": part.task, "iterations": part.iterations, "host_columns": dict(part.host_columns)}
+    facts: dict[str, Any] = {"task": part.task, "iterations": part.iterations, "host_columns": dict(part.host_columns)}
+    facts["label_privacy"] = part.label_privacy
     return facts, {f"{_PREFIX}{name}": values for name, values in part.arrays.items()}
 
 
@@ -40,7 +41,14 @@ def _read(described: Facts, arrays: Arrays) -> TreesPart:
     own = {name.removeprefix(_PREFIX): one for name, one in arrays.items() if name.startswith(_PREFIX)}
     if not all(map(_is_finite, own.values())):
         raise ValueError("numbers beyond reason")
-    part = TreesPart(**shared_facts(described), task=task, iterations=iterations, arrays=own, host_columns=host_columns)
+    part = TreesPart(
+        **shared_facts(described),
+        task=task,
+        iterations=iterations,
+        arrays=own,
+        host_columns=host_columns,
+        label_privacy=read_label_privacy(described),
+    )
     check_trees_part(part)
     return part
 
@@ -50,7 +58,7 @@ def _is_finite(values: npt.NDArray[Any]) -> bool:
 
 
 def _unlike(first: TreesPart, other: TreesPart) -> list[str]:
-    alike = ("guest", "hosts", "task", "classes", "iterations")
+    alike = ("guest", "hosts", "task", "classes", "iterations", "label_privacy")
     names = [name for name in alike if getattr(first, name) != getattr(other, name)]
     if names or not first.is_guest:
         return names
@@ -66,6 +74,6 @@ TREE_PARTS: Final = PartForm(
     describe=_describe,
     read=_read,
     unlike=_unlike,
-    usual={"intersection_key_bits": DEFAULT_KEY_BITS},
+    usual={"intersection_key_bits": DEFAULT_KEY_BITS, "label_privacy": None},
     for_trees=True,
 )

@@ -89,7 +89,9 @@ class TreesRole(ColumnsRole[TreesPart]):
         def begin(matched: MatchedTable) -> TreesRun:
             return self._training_run(self._begin_training(channel, matched))
 
-        trained = match_and_train(channel, table, job.settings, self._matching(), begin, job.hold_out)
+        trained = match_and_train(
+            channel, table, job.settings, self._matching(), begin, job.hold_out, self._own_labels()
+        )
         return trained.part, trained.matched
 
     def _predict(self, channel: RecordedChannel, part: TreesPart, rows: Table) -> FloatArray | None:

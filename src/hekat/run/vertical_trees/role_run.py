@@ -8,6 +8,7 @@ from typing import Any
 from hekat.job.vertical_trees.job_file import PROTOCOL
 from hekat.run.role_folder import Place, RoleFolder
 from hekat.run.vertical.folder_observer import FolderObserver
+from hekat.run.vertical.own_labels import own_labels_of
 from hekat.run.vertical.play_in_folder import play_whole_role
 from hekat.run.vertical.prediction_count import PredictionCount
 from hekat.run.vertical.resume import StoppedPart
@@ -37,6 +38,7 @@ def run_trees_role(inputs: TreesInputs, place: Place, stopped: StoppedPart | Non
                 test_table=inputs.test_tables.get(role),
                 resumed=resumed,
                 observer=observer,
+                own_labels=own_labels_of(inputs.site, job, role),
                 count_predictions=lambda part, rows: PredictionCount.of(inputs.site, folder.path, part).add(rows),
                 columns=inputs.columns[role],
                 key_pair=inputs.key_pair if role == job.settings.guest else None,

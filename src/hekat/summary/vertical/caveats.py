@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -31,11 +32,24 @@ def caveats_on_matching(job: ColumnsJob) -> Iterator[str]:
         yield f"{job.settings.guest} also learned which of its rows each single host has"
 
 
+def caveats_on_labels(job: ColumnsJob) -> Iterator[str]:
+    """What replaced labels bound, and what they do not; nothing without label privacy."""
+    settings = job.settings
+    if settings.label_privacy is None:
+        return
+    best = 1 / (1 + math.exp(-settings.label_privacy))
+    yield (
+        f"labels were replaced once by chance (epsilon {settings.label_privacy:g}): no attack of "
+        f"{' and '.join(settings.hosts)} tells classes apart with an AUC above {best:.3f} beyond what features tell"
+    )
+
+
 def caveats_on_tables(run: Run) -> Iterator[str]:
-    """What was done to tables when they were read."""
+    """What was done to tables when they were read, and what training told each party's user."""
     for name, found in run.results.items():
         for note in () if found.table is None else found.table.notes:
             yield f"{name}: {note}"
+        yield from (f"{name}: {line}" for line in found.warnings)
 
 
 def caveats_on_resuming(run: Run, word: str) -> Iterator[str]:

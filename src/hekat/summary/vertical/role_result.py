@@ -46,7 +46,8 @@ class ColumnsResult:
 
     `table` is None at a role without rows. `matches` are of the training rows, then of the test rows. `class_rows`
     counts the guest's common rows by class; `metrics` are measured on the test rows, at a guest that received their
-    scores. `started_from` is the id of the run whose model training began with.
+    scores. `started_from` is the id of the run whose model training began with. `warnings` are lines of the
+    training for its user.
     """
 
     role: str
@@ -60,3 +61,4 @@ class ColumnsResult:
     metrics: dict[str, float] = field(default_factory=dict)
     resumed: ResumedPart | None = None
     started_from: str | None = None
+    warnings: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from hekat.protocol.vertical_linear.label_leak.equations import ROWS_PER_EQUATIO
 from hekat.protocol.vertical_linear.loss_bits import told_loss_bits
 from hekat.summary.vertical.caveats import (
     ROWS_JOINED,
+    caveats_on_labels,
     caveats_on_matching,
     caveats_on_measuring,
     caveats_on_resuming,
@@ -68,6 +69,7 @@ def _who_learns_what(job: VerticalJob, row_count: int | None) -> Iterator[str]:
             f"at most one for {ROWS_PER_EQUATION} rows unless the job waives that; equations of several runs add up, "
             "and so do the equations of hosts that combine theirs"
         )
+    yield from caveats_on_labels(job)
     if settings.label_leak_accepted is not None:
         yield f"the job accepts that {settings.label_leak_accepted}"
     if settings.column_leak_accepted is not None:

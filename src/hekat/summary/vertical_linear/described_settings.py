@@ -52,6 +52,8 @@ def describe_vertical_settings(job: VerticalJob) -> Described:
     for name in ("patience", "min_improvement", "stop_at_loss"):
         if getattr(training, name):
             described[name] = getattr(training, name)
+    if settings.label_privacy is not None:
+        described["label_privacy"] = settings.label_privacy
     if settings.label_leak_accepted is not None:
         described["label_leak_accepted"] = settings.label_leak_accepted
     if settings.column_leak_accepted is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from hekat.job.vertical_network.job_file import NetworkJob
 from hekat.protocol.vertical_network.settings import GUEST_LAYER, SEALED
 from hekat.summary.vertical.caveats import (
     ROWS_JOINED,
+    caveats_on_labels,
     caveats_on_matching,
     caveats_on_measuring,
     caveats_on_resuming,
@@ -26,7 +26,6 @@ def list_network_caveats(run: FinishedNetworkRun, *, compares_centralised: bool 
         *_on_code(run),
         *caveats_on_matching(run.job),
         *caveats_on_tables(run),
-        *(f"{name}: {line}" for name, found in run.results.items() for line in found.warnings),
         *([ROWS_JOINED] if compares_centralised else []),
         *caveats_on_resuming(run, "epoch"),
         *caveats_on_measuring(run),
@@ -95,12 +94,7 @@ def _on_sealed(job: NetworkJob) -> Iterator[str]:
 def _on_labels(job: NetworkJob) -> Iterator[str]:
     settings = job.settings
     hosts = " and ".join(settings.hosts)
-    if settings.label_privacy is not None:
-        best = 1 / (1 + math.exp(-settings.label_privacy))
-        yield (
-            f"labels were replaced once by chance (epsilon {settings.label_privacy:g}): no attack of {hosts} tells "
-            f"classes apart with an AUC above {best:.3f} beyond what features tell"
-        )
+    yield from caveats_on_labels(job)
     told = [host for host in settings.hosts if host in job.prediction.receivers]
     if told and settings.label_privacy is None:
         yield (

@@ -21,14 +21,12 @@ class TimedEpoch:
 class NetworkResult(ColumnsResult):
     """One role's end, with the epochs that it saw.
 
-    `warnings` are lines of the training for its user. `bottom_kind` names the map of the party's own columns, `widths`
-    are the inputs of the interactive layer by party; None and empty where the training did not end. `bottom_code` is
-    the SHA-256 (hex) of the file whose code made a bottom of the site's own; `top_kind` and `top_code` are the same of
-    the party's top.
+    `bottom_kind` names the map of the party's own columns, `widths` are the inputs of the interactive layer by party;
+    None and empty where the training did not end. `bottom_code` is the SHA-256 (hex) of the file whose code made a
+    bottom of the site's own; `top_kind` and `top_code` are the same of the party's top.
     """
 
     epochs: tuple[TimedEpoch, ...] = ()
-    warnings: tuple[str, ...] = ()
     bottom_kind: str | None = None
     bottom_code: str = ""
     top_kind: str | None = None

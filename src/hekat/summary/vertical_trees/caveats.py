@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.summary.vertical.caveats import (
     ROWS_JOINED,
+    caveats_on_labels,
     caveats_on_matching,
     caveats_on_measuring,
     caveats_on_resuming,
@@ -37,6 +38,7 @@ def _who_learns_what(job: TreesJob) -> Iterator[str]:
         f"{settings.guest} learned sums of its gradients over the rows of bins of hosts' columns, and knows every "
         "gradient: each sum is an equation on which rows are in a bin"
     )
+    yield from caveats_on_labels(job)
     if settings.bin_leak_accepted is not None:
         yield f"the job accepts that {settings.bin_leak_accepted}"
     if settings.hide_partition:

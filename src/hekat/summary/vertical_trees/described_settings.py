@@ -27,6 +27,8 @@ def describe_trees_settings(job: TreesJob) -> Described:
     }
     if job.hold_out:
         described["hold_out"] = job.hold_out
+    if settings.label_privacy is not None:
+        described["label_privacy"] = settings.label_privacy
     if settings.bin_leak_accepted is not None:
         described["bin_leak_accepted"] = settings.bin_leak_accepted
     if job.intersection is not None and job.intersection.kind == "rsa_blind":

@@ -8,7 +8,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from hekat.errors import InputError
-from hekat.protocol.vertical_linear.prediction.calibrated import log_odds_of, odds_against_others
+from hekat.protocol.vertical.label_privacy.corrected_odds import odds_against_others
+from hekat.protocol.vertical_linear.prediction.calibrated import log_odds_of
 from hekat.protocol.vertical_linear.prediction.softmax_fit import fit_softmax
 
 

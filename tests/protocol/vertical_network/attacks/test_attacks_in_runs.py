@@ -11,9 +11,9 @@ import pytest
 from tests.protocol.vertical_network.rehearsal import GUEST, HOSTS, Rehearsal, flips_of, make_settings, make_tables
 
 from hekat.data import make_ids
+from hekat.protocol.vertical.label_privacy import LabelFlips, OwnLabels, RandomisedResponse
 from hekat.protocol.vertical_network.guest_side.layer import GuestLayer
 from hekat.protocol.vertical_network.host_side.layer import HostLayer
-from hekat.protocol.vertical_network.label_privacy import LabelFlips, RandomisedResponse
 from hekat.protocol.vertical_network.messages import (
     AnswerMessage,
     EpochEndMessage,
@@ -73,7 +73,7 @@ def play(epsilon: float | None, flips: LabelFlips | None) -> tuple[Any, list[np.
         network={"units": 32, "host_width": 32, "guest_width": 8},
         **accepted,
     )
-    Rehearsal(settings, tables, runs={GUEST: {"label_flips": flips}}).run()
+    Rehearsal(settings, tables, runs={GUEST: {"own_labels": OwnLabels(flips, "label")}}).run()
     return tables[GUEST].labels, list(RowPlan.of(ROWS, settings.training).batches) * 2
 
 

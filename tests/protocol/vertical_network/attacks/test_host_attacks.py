@@ -13,12 +13,12 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from hekat.model.split import BottomTask, TopTask, dense_bottom
+from hekat.protocol.vertical.label_privacy import RandomisedResponse
 from hekat.protocol.vertical_network.arithmetic.lattice import LatticeArithmetic
 from hekat.protocol.vertical_network.arithmetic.make import feature_slopes
 from hekat.protocol.vertical_network.fixed_point import add, multiply, reduce, signed, subtract
 from hekat.protocol.vertical_network.guest_side.own_network import OwnNetwork
 from hekat.protocol.vertical_network.guest_side.top import dense_top
-from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
 from hekat.protocol.vertical_network.network_settings import NetworkShape, NetworkTraining
 
 FloatArray = Any

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hekat.protocol.vertical_network.label_privacy import RandomisedResponse
+from hekat.protocol.vertical.label_privacy import RandomisedResponse
 
 ROWS, BATCH_ROWS, EPOCHS, SEED = 2_560, 512, 10, 3
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hekat.protocol.vertical.label_privacy import correct_log_odds
+from hekat.protocol.vertical.label_privacy.corrected_odds import odds_against_others
 from hekat.protocol.vertical_linear.model_part import CALIBRATION, ModelPart
 from hekat.protocol.vertical_linear.prediction.settings import PredictionSettings
 
@@ -12,16 +14,18 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def apply_calibration(scores: FloatArray | None, part: ModelPart, settings: PredictionSettings) -> FloatArray | None:
-    """Calibrated scores (rows, K) at a guest that alone receives them; else the scores as they are.
+    """Calibrated scores (rows, K) at a guest that alone receives them, of labels where training saw answers in their
+    place; else the scores as they are.
 
     Other receivers do not know the calibration, so with them all receivers have the same uncalibrated scores.
     """
-    fitted = part.arrays.get(CALIBRATION)
-    if scores is None or fitted is None or settings.receivers != (part.guest,):
+    if scores is None or settings.receivers != (part.guest,):
         return scores
-    if fitted.shape[1] == 2:
-        return log_odds_of(scores, fitted)
-    return odds_against_others(log_odds_of(scores, fitted))
+    fitted = part.arrays.get(CALIBRATION)
+    if fitted is not None:
+        scores = log_odds_of(scores, fitted)
+        scores = scores if fitted.shape[1] == 2 else odds_against_others(scores)
+    return correct_log_odds(scores, part.label_privacy, part.classes)
 
 
 def log_odds_of(scores: FloatArray, fitted: FloatArray) -> FloatArray:
@@ -30,13 +34,3 @@ def log_odds_of(scores: FloatArray, fitted: FloatArray) -> FloatArray:
     if fitted.shape[1] == 2:
         return np.asarray(scores * fitted[:, 0] + fitted[:, 1])
     return np.asarray(scores @ fitted[:, :-1].T + fitted[:, -1])
-
-
-def odds_against_others(values: FloatArray) -> FloatArray:
-    """Log-odds (rows, K) of each class against all others, from values whose softmax gives the probabilities: their
-    sigmoids add up to 1."""
-    found = np.empty_like(values)
-    for column in range(values.shape[1]):
-        others = np.delete(values, column, axis=1)
-        found[:, column] = values[:, column] - np.logaddexp.reduce(others, axis=1)
-    return found

@@ -99,7 +99,8 @@ def _learn_scores(
     told = f"the guest learns the scores of {len(rows):,} training rows, to 2^-{bits}, to fit probabilities to labels"
     channel.ledger.note("calibration", when + told, "disclosed")
     prediction = PredictionSettings(settings.guest, settings.hosts, (settings.guest,), bits)
-    scores = predict_scores(channel, part, rows, prediction, run)
+    # Probabilities are fitted to the labels that training saw: nothing is corrected yet.
+    scores = predict_scores(channel, replace(part, label_privacy=None), rows, prediction, run)
     return scores if channel.party == settings.guest else None
 
 

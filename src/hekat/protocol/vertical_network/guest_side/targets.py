@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 
 from hekat.data import Table
-from hekat.errors import InputError, StateError
+from hekat.errors import StateError
 from hekat.ledger import Ledger
 from hekat.protocol.vertical.guest_labels import read_labels
+from hekat.protocol.vertical.label_privacy import LabelQuestion, answer_once
 from hekat.protocol.vertical_network.fixed_point import FloatArray
-from hekat.protocol.vertical_network.label_privacy import LabelQuestion, RandomisedResponse
 from hekat.protocol.vertical_network.party_run import NetworkRun
 from hekat.protocol.vertical_network.settings import VerticalNetworkSettings
 
 FLIPS = "label_flips"
-NEW_FLIPS: Final = (
-    "new flips: labels are replaced by a key that began with this run; were the same rows trained on before, hosts add "
-    "both up, so put the earlier file of label flips back"
-)
 
 
 @dataclass(frozen=True)
@@ -53,22 +48,12 @@ def make_targets(table: Table, settings: VerticalNetworkSettings, run: NetworkRu
     if settings.label_privacy is None:
         one_hot = np.equal.outer(classes, np.arange(count)).astype(np.float64)
         return Targets(one_hot[:, 1:] if count == 2 else one_hot)
-    response = RandomisedResponse(settings.label_privacy, count)
-    flips = run.label_flips
-    if flips is None:
-        raise InputError(
-            "label privacy has no flips",
-            expected="the flips of labels that the guest's site keeps",
-            got="none",
-            cure="give the guest a state folder in its site file",
-        )
-    digest = hashlib.sha256(flips.digest).digest()
-    _check_flips(run, digest)
-    answers = flips.flip(classes, table.ids, LabelQuestion(run.label_name, settings.classes), response)
-    ledger.note("setup", response.describe(), "disclosed")
-    if flips.is_new:
-        ledger.note("setup", NEW_FLIPS, "disclosed")
-        run.warn(NEW_FLIPS)
+    flips = None if run.own_labels is None else run.own_labels.flips
+    digest = b"" if flips is None else hashlib.sha256(flips.digest).digest()
+    if flips is not None:
+        _check_flips(run, digest)
+    question = LabelQuestion("" if run.own_labels is None else run.own_labels.name, settings.classes)
+    answers, response = answer_once(classes, table.ids, question, settings.label_privacy, run.own_labels, ledger)
     unbiased = response.unbiased_targets(answers)
     return Targets(unbiased[:, 1:] if count == 2 else unbiased, flips=digest)
 

@@ -183,4 +183,5 @@ class _Guest:
             len(self._trees),
             self._arrays(),
             self._host_columns,
+            settings.label_privacy,
         )

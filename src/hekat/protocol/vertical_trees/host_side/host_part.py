@@ -130,6 +130,7 @@ class HostPart:
             model_id,
             self.trees_done,
             self.arrays,
+            label_privacy=settings.label_privacy,
         )
 
 

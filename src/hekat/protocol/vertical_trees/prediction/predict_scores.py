@@ -20,6 +20,7 @@ from hekat.data import Table
 from hekat.errors import InputError, ProtocolError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import BinnedTable, bin_rows
+from hekat.protocol.vertical.label_privacy import correct_softmax
 from hekat.protocol.vertical.predicted_rows import arrange_rows, check_part
 from hekat.protocol.vertical_trees.model_part import SPLIT_COLUMNS, SPLIT_LEFT, TreesPart
 from hekat.protocol.vertical_trees.own_table import dense_values
@@ -120,7 +121,7 @@ def _predict_as_guest(
         sides = {host: stream.take(start, end) for host, stream in streams.items()}
         with run.stopwatch.measure(ROWS):
             add_leaves(scores[:, start:end], trees, rows.digits[:, start:end], sides, owners)
-    return np.ascontiguousarray(scores.T)
+    return correct_softmax(np.ascontiguousarray(scores.T), part.label_privacy, part.classes)
 
 
 class _Sides:

@@ -34,7 +34,7 @@ from hekat.data.ids import Ids
 from hekat.digest_text import is_digest
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import InputError, PolicyError, StateError
-from hekat.protocol.vertical_network.label_privacy.randomised_response import IntArray, RandomisedResponse
+from hekat.protocol.vertical.label_privacy.randomised_response import IntArray, RandomisedResponse
 from hekat.state.checksum_line import with_checksum
 from hekat.state.file_lock import locked
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from hekat.errors import JobError
 from hekat.job.site_file import Site, find_source
-from hekat.job.vertical_network.job_file import NetworkJob
-from hekat.protocol.vertical_network.label_privacy import LabelFlips
-from hekat.protocol.vertical_network.label_privacy.label_flips import LABEL_FLIPS_FILE
+from hekat.job.vertical.columns_job import ColumnsJob
+from hekat.protocol.vertical.label_privacy import LabelFlips, OwnLabels
+from hekat.protocol.vertical.label_privacy.label_flips import LABEL_FLIPS_FILE
 from hekat.run.rows.upload_states import check_outlasts_runs
 from hekat.toml_text import toml_key
 
 
-def check_keeps_flips(site: Site, job: NetworkJob, runs: Path | None = None) -> None:
+def check_keeps_flips(site: Site, job: ColumnsJob, runs: Path | None = None) -> None:
     """Raise JobError for label privacy at a guest whose site has no place to keep flips of labels that outlasts runs,
     which are made in the folder `runs`, or does not name what they answer: with new ones in each run, or under each
     name that a job gives, runs would add up."""
@@ -40,17 +39,14 @@ def check_keeps_flips(site: Site, job: NetworkJob, runs: Path | None = None) -> 
         )
 
 
-def label_flips_of(site: Site, job: NetworkJob, role: str) -> dict[str, Any]:
-    """What a `NetworkRun` is given of the guest's flips; empty at hosts and without label privacy. Raises StateError
+def own_labels_of(site: Site, job: ColumnsJob, role: str) -> OwnLabels | None:
+    """What a guest with label privacy keeps of its labels; None at hosts and without label privacy. Raises StateError
     where the file is damaged or cannot be written."""
-    settings = job.settings
-    if settings.label_privacy is None or role != settings.guest:
-        return {}
+    if job.settings.label_privacy is None or role != job.settings.guest:
+        return None
     check_keeps_flips(site, job)
     state = site.parties[role].state
     assert state is not None  # checked
     # Two columns of labels answer apart only under two names, which the site gives: a job could have any two.
-    return {
-        "label_flips": LabelFlips.open_or_create(state / LABEL_FLIPS_FILE, role),
-        "label_name": str(find_source(site, role, job.data).label_name),
-    }
+    name = str(find_source(site, role, job.data).label_name)
+    return OwnLabels(LabelFlips.open_or_create(state / LABEL_FLIPS_FILE, role), name)

@@ -10,7 +10,7 @@ import pytest
 
 from hekat.data import make_ids
 from hekat.errors import InputError, PolicyError, StateError
-from hekat.protocol.vertical_network.label_privacy import LabelFlips, LabelQuestion, RandomisedResponse
+from hekat.protocol.vertical.label_privacy import LabelFlips, LabelQuestion, RandomisedResponse
 
 ROWS = 4_000
 EPS_1 = RandomisedResponse(1.0, 2)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from hekat.errors import InputError
-from hekat.protocol.vertical_network.label_privacy import MAX_EPSILON, RandomisedResponse
+from hekat.protocol.vertical.label_privacy import MAX_EPSILON, RandomisedResponse
 
 ROWS = 60_000
 
