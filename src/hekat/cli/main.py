@@ -34,6 +34,7 @@ _COMMANDS = {
     "party": "hekat.cli.party_command",
     "predict": "hekat.cli.predict.command",
     "doctor": "hekat.cli.doctor_command",
+    "attack": "hekat.cli.attack.command",
     "report": "hekat.cli.report_command",
     "audit": "hekat.cli.audit_command",
     "keys": "hekat.cli.keys_command",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any, Literal, TypedDict
 
 from hekat.engine.select import get_engine
 from hekat.summary.summary_format import SUMMARY_FORMAT
+
+_PACKAGES = ("hekat", "numpy", "cryptography", "gmpy2", "scikit-learn")
 
 Played = Literal["in turn", "at once", "alone"]
 
@@ -42,15 +45,20 @@ def facts_of_run(run_id: str, job_name: str, job_digest: bytes, played: Played) 
         job=job_name,
         job_digest=job_digest.hex(),
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=_versions(),
-        machine={"cpu": _cpu_name(), "cores": _core_count(), "platform": platform.platform()},
+        versions=package_versions(_PACKAGES),
+        machine=machine_facts(),
         engine={"name": get_engine().name, **get_engine().describe()},
         played=played,
     )
 
 
-def _versions() -> dict[str, str]:
-    names = ("hekat", "numpy", "cryptography", "gmpy2", "scikit-learn")
+def machine_facts() -> dict[str, str | int]:
+    """Processor, cores that this process may use, and system."""
+    return {"cpu": _cpu_name(), "cores": _core_count(), "platform": platform.platform()}
+
+
+def package_versions(names: Sequence[str]) -> dict[str, str]:
+    """The versions of Python and of installed packages."""
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 

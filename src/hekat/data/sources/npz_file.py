@@ -76,6 +76,24 @@ def load_npz(path: Path, *, labels: Path | None = None, name: str | None = None)
     )
 
 
+def load_npz_rows(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
+    """The arrays `features` (or X), of any number of axes, rows first, and `labels` (or y); None where they are not.
+
+    Raises InputError where the file cannot be read so.
+    """
+    with readable_file(path):
+        arrays = _read_arrays(path, frozenset(_NAMES["features"] + _NAMES["labels"]))
+    features = _find(arrays, "features")
+    if features is None:
+        raise InputError(
+            f"{path} holds no rows",
+            expected="an array called features (or X), rows first",
+            got=f"arrays {', '.join(sorted(arrays)) or 'of other names'}",
+            cure="save with np.savez(path, features=..., labels=...)",
+        )
+    return features, _find(arrays, "labels")
+
+
 def load_npz_ids(path: Path, *, name: str | None = None) -> Ids:
     """The array `ids` (rows,) or (rows, columns) in `path`; no other array is read. Raises InputError as `load_npz`."""
     with readable_file(path):

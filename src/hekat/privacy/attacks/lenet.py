@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hekat.torch_library import import_torch, seeded
+from hekat.torch_library import import_torch
 
 _CHANNELS, _KERNEL = 12, 5
 _WIDEST = 0.5
@@ -34,13 +34,16 @@ def leaky_lenet(
     channels, height, width = picture_shape
     parts: list[Any] = []
     shrunk = 1
+    unset = {"device": "meta"}  # PyTorch would draw weights of its own first
     for stride in strides:
-        parts.append(torch.nn.Conv2d(channels, _CHANNELS, _KERNEL, stride=stride, padding=_KERNEL // 2))
+        parts.append(torch.nn.Conv2d(channels, _CHANNELS, _KERNEL, stride=stride, padding=_KERNEL // 2, **unset))
         parts.append(torch.nn.Sigmoid())
         channels, shrunk = _CHANNELS, shrunk * stride
     features = channels * (height // shrunk) * (width // shrunk)
-    module = torch.nn.Sequential(*parts, torch.nn.Flatten(), torch.nn.Linear(features, class_count))
-    with seeded(seed), torch.no_grad():
+    module = torch.nn.Sequential(*parts, torch.nn.Flatten(), torch.nn.Linear(features, class_count, **unset))
+    module.to_empty(device="cpu")
+    dice = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
         for tensor in module.parameters():
-            tensor.uniform_(-_WIDEST, _WIDEST)
+            tensor.uniform_(-_WIDEST, _WIDEST, generator=dice)
     return module

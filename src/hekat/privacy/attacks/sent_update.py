@@ -11,9 +11,12 @@ from hekat.privacy.attacks.attacked_model import AttackedModel, Tensors
 
 
 class SentUpdate(Protocol):
-    """Computes the update that a party with these rows sends, differentiable in rows and labels on request."""
+    """Computes the update that a party with these rows sends, differentiable in rows and labels on request, and reads
+    such an update as one mean gradient."""
 
     def of(self, model: AttackedModel, rows: Any, labels: Any, *, differentiable: bool) -> Tensors: ...
+
+    def as_gradient(self, update: Mapping[str, Any]) -> Tensors: ...
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,9 @@ class OneGradient:
 
     def of(self, model: AttackedModel, rows: Any, labels: Any, *, differentiable: bool) -> Tensors:
         return model.gradient(rows, labels, differentiable=differentiable)
+
+    def as_gradient(self, update: Mapping[str, Any]) -> Tensors:
+        return dict(update)
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,9 @@ class LocalSteps:
         parts = [slice(start, start + size) for start in range(0, len(rows), size)]
         moved = [self._moved(model, rows[part], labels[part], differentiable) for part in parts]
         return {name: sum(one[name] for one in moved) / self.party_count for name in model.parameters}
+
+    def as_gradient(self, update: Mapping[str, Any]) -> Tensors:
+        return as_mean_gradient(update, step_count=self.step_count, learning_rate=self.learning_rate)
 
     def _moved(self, model: AttackedModel, rows: Any, labels: Any, differentiable: bool) -> Tensors:
         weights: Mapping[str, Any] = model.parameters

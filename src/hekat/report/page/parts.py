@@ -18,11 +18,12 @@ _UTC = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\+00:00")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def page_html(title: str, sections: Sequence[str]) -> str:
-    """The whole page of these sections, the header among them."""
+def page_html(title: str, sections: Sequence[str], *, holds_pictures: bool = False) -> str:
+    """The whole page of these sections, the header among them; `holds_pictures`: some stand in it as data."""
+    policy = f"{_POLICY}; img-src data:" if holds_pictures else _POLICY
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(sections)

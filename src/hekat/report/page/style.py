@@ -60,6 +60,8 @@ thead .number { white-space: normal; }
 .note { color: var(--quiet); font-size: .9rem; }
 figure { margin: 1.25rem 0; }
 figure svg { display: block; width: 100%; height: auto; max-width: 56rem; }
+.sheet img { display: block; width: 10rem; max-width: none; image-rendering: pixelated; }
+.sheet p { font-size: .8rem; font-weight: 400; margin: .3rem 0 0; white-space: nowrap; }
 pre {
   background: var(--band); padding: .75rem 1rem; overflow-x: auto;
   font: .9rem/1.5 ui-monospace, "DejaVu Sans Mono", monospace;

@@ -1,0 +1,1 @@
+"""`hekat attack`: what would be readable of a model's update, at which mask."""
