@@ -38,6 +38,8 @@ CURES = {
     "SealError": "somebody altered, replayed or redirected a message: check keys, and who carries messages",
     "LedgerError": "the ledger does not hold, or two do not agree: ask for the original file",
     "PolicyError": "change the job, or let the site's owner allow it in the site file",
+    "BudgetError": "train fewer rounds or with more noise, or let the site's owner raise the limit; what was charged "
+    "stays charged",
     "JobError": "correct the line of the job or site file that it names",
     "StateError": "name the folder that holds the state, or free the disk; Hekat writes nothing half",
 }

@@ -47,6 +47,7 @@ _GIVEN = (
     (r"^common_data\.(\w+)", r"data.\1"),
     (r"^party\.north\.data\.(\w+)", r"data.\1"),
     (r"^(party\.north\.model|common_models)\.net", "model"),
+    (r"^privacy\.moments\.\w+", "privacy.moments.COLUMN"),
     (r"^party\.north\.other_sums\.\w+", "party.NAME.other_sums.DIGEST"),
     (r"^party\.north", "party.NAME"),
 )
@@ -65,6 +66,9 @@ def recorded_keys() -> dict[str, dict[str, Key]]:
     """By file, such as vertical_trees or site, and by place, in the order of reading."""
     with tempfile.TemporaryDirectory() as folder:
         found = {name: _record(Path(folder) / f"{name}.toml", *file) for name, file in _files().items()}
+        # Much of what the small job says is refused beside this section.
+        private = _record(Path(folder) / "private.toml", _PRIVATE_JOB, load_job)
+        found["horizontal"] |= {place: key for place, key in private.items() if place.startswith("privacy.")}
     policy = SitePolicy()
     for place, key in found["site"].items():
         name = place.removeprefix("policy.")
@@ -153,6 +157,7 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
     sources = "".join(
         f'[party.north.data.{kind}]\nsource = "{kind}"\n{options}\n' for kind, options in _SOURCES.items()
     )
+    budget = '[party.north.privacy]\ndata_set = "patients"\ndelta = 1e-6\nepsilon = 8.0\n'
     said = f'[party.north.other_sums]\n"{"0" * 64}" = "{OTHER_SUMS_ACCEPTED}"\n'
     model = '[{place}]\nfunction = "net:build"\n'
     return {
@@ -202,7 +207,7 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
         ),
         "psi": (head.format(protocol="psi") + guest + keys["psi"], load_intersection_job),
         "site": (
-            f'format = 1\n{sources}{said}[common_data.csv]\nsource = "csv"\npath = "t.csv"\n'
+            f'format = 1\n{sources}{said}{budget}[common_data.csv]\nsource = "csv"\npath = "t.csv"\n'
             + model.format(place="party.north.model.net")
             + model.format(place="common_models.net"),
             load_site,
@@ -210,6 +215,11 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
     }
 
 
+_PRIVATE_JOB = (
+    'format = 2\nname = "small"\nprotocol = "horizontal"\nparties = ["north", "south", "east"]\naggregator = "hub"\n'
+    'data = "visits"\nclasses = ["no", "yes"]\nweight_max = 10\n[privacy]\nunit = "row"\nclip = 1.0\ndelta = 1e-6\n'
+    "noise = 1.0\ndivisor = 30\n[privacy.moments]\nage = [50.0, 20.0]\n"
+)
 _SOURCES = {
     "csv": 'path = "a.csv"',
     "parquet": 'path = "a.parquet"',

@@ -196,6 +196,10 @@ class PolicyError(HekatError):
     """A job that asks for more than the protocol or the site allows."""
 
 
+class BudgetError(PolicyError):
+    """A release that would pass the limit which a site sets on the privacy loss of a data set."""
+
+
 class JobError(HekatError, ValueError):
     """A job or site file that cannot be run as written."""
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from hekat.digest_text import is_digest
 from hekat.errors import JobError
+from hekat.job.budget_section import read_budget
 from hekat.job.data_source import DataSource, read_source
 from hekat.job.model_source import ModelSource, read_model_sources
 from hekat.job.policy.site_lines import SitePolicy, read_policy
 from hekat.job.section import Section, check_format, read_toml
 from hekat.protocol.secure_sum.masked.opening.release_record import OTHER_SUMS_ACCEPTED
 from hekat.state.file_format import FileFormat
+from hekat.state.privacy_budget import BudgetTerms
 from hekat.toml_text import toml_key
 
 SITE_FORMAT = FileFormat("site file", ("0.1.0",))
@@ -24,6 +26,7 @@ class PartySite:
     """What this machine holds for one party. `paillier_key` is only for a role that makes a key for a job: the leader,
     or in a vertical job the arbiter, and without one the guest and the host.
 
+    `privacy` is what the site grants jobs with differential privacy of this party's rows: none without it.
     `state` is the folder of upload numbers, releases and counts of predictions; where it is None they lie in the run's
     folder, if they may. `other_sums` are digests of jobs whose sums may be of other parties than earlier sums of the
     same rows. `models` is the code of models that are not Hekat's own.
@@ -35,6 +38,7 @@ class PartySite:
     state: Path | None = None
     models: Mapping[str, ModelSource] = field(default_factory=dict)
     other_sums: frozenset[bytes] = frozenset()
+    privacy: BudgetTerms | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,7 @@ def _read_party(section: Section, folder: Path) -> PartySite:
     state = section.take_optional("state", str)
     models = read_model_sources(section.take_section("model"))
     other_sums = _read_other_sums(section.take_section("other_sums"))
+    privacy = read_budget(section.take_section("privacy"))
     section.finish()
     return PartySite(
         data,
@@ -120,6 +125,7 @@ def _read_party(section: Section, folder: Path) -> PartySite:
         folder / state if state else None,
         models,
         other_sums,
+        privacy,
     )
 
 

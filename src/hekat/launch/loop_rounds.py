@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hekat.own_loop.party import RoundRecord
+from hekat.own_loop.costs import RoundRecord
 from hekat.run.progress import Progress
 from hekat.state import EventLog
 

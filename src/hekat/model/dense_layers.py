@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -98,6 +98,34 @@ class DenseLayers:
             to_values = multiply_rows(slopes[0], params[self.layers[number].weight].T)
             slopes.insert(0, to_values * activation_slope(values[number], self.activation))
         return slopes
+
+    def row_norms(
+        self, params: Parameters, values: Sequence[Features], slope: FloatArray, names: Collection[str]
+    ) -> FloatArray:
+        """The L2 norm of each row's own derivative by the named parameters, shape (rows,), without making any of them.
+
+        `slope` is each row's own, by the outputs. A row's derivative by a weight is the product of its input a and the
+        slope behind it, whose norm is |a| |slope|. Source: Goodfellow 2015 (Efficient per-example gradient
+        computations).
+        """
+        squares = np.zeros(slope.shape[0])
+        if self.activates_last:
+            slope = slope * activation_slope(values[-1], self.activation)
+        for number in range(len(self.layers) - 1, -1, -1):
+            layer = self.layers[number]
+            inputs = squared_rows(values[number]) if layer.weight in names else np.zeros(slope.shape[0])
+            squares += np.einsum("ij,ij->i", slope, slope) * (inputs + (layer.bias in names))
+            if number:
+                to_values = multiply_rows(slope, params[layer.weight].T)
+                slope = to_values * activation_slope(values[number], self.activation)
+        return np.asarray(np.sqrt(squares))
+
+
+def squared_rows(values: Features) -> FloatArray:
+    """The squared L2 norm of each row, shape (rows,)."""
+    if isinstance(values, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", values, values))
+    return np.asarray(values.multiply(values).sum(axis=1)).ravel()
 
 
 def activate(values: FloatArray, activation: Activation) -> FloatArray:

@@ -24,6 +24,10 @@ class Head(Protocol):
         """Raise InputError for labels this head has no loss for."""
         ...
 
+    def row_losses(self, outputs: FloatArray, labels: Labels) -> FloatArray:
+        """The loss of each row, shape (rows,); `loss` is their mean."""
+        ...
+
     def loss(self, outputs: FloatArray, labels: Labels) -> float: ...
 
     def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]: ...
@@ -61,10 +65,13 @@ class BinaryHead:
     def check_labels(self, labels: Labels) -> None:
         _check_classes(labels, 2)
 
-    def loss(self, outputs: FloatArray, labels: Labels) -> float:
+    def row_losses(self, outputs: FloatArray, labels: Labels) -> FloatArray:
         logits = outputs[:, 0]
         # -log P(y) = log(1 + exp(z)) - y z; logaddexp keeps it finite for every finite z.
-        return float(np.mean(np.logaddexp(0.0, logits) - labels * logits))
+        return np.asarray(np.logaddexp(0.0, logits) - labels * logits)
+
+    def loss(self, outputs: FloatArray, labels: Labels) -> float:
+        return float(np.mean(self.row_losses(outputs, labels)))
 
     def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]:
         slope = (sigmoid(outputs[:, 0]) - labels) / outputs.shape[0]
@@ -96,9 +103,11 @@ class SoftmaxHead:
     def check_labels(self, labels: Labels) -> None:
         _check_classes(labels, self.class_count)
 
+    def row_losses(self, outputs: FloatArray, labels: Labels) -> FloatArray:
+        return np.asarray(-_log_softmax(outputs)[np.arange(outputs.shape[0]), labels])
+
     def loss(self, outputs: FloatArray, labels: Labels) -> float:
-        rows = np.arange(outputs.shape[0])
-        return float(-np.mean(_log_softmax(outputs)[rows, labels]))
+        return float(np.mean(self.row_losses(outputs, labels)))
 
     def loss_and_slope(self, outputs: FloatArray, labels: Labels) -> tuple[float, FloatArray]:
         rows = np.arange(outputs.shape[0])
@@ -129,6 +138,9 @@ class SquaredErrorHead:
     def check_labels(self, labels: Labels) -> None:
         if labels.dtype.kind not in "iuf":
             raise InputError("labels are not numbers", expected="float64 labels", got=str(labels.dtype))
+
+    def row_losses(self, outputs: FloatArray, labels: Labels) -> FloatArray:
+        return np.asarray(0.5 * (outputs[:, 0] - labels) ** 2)
 
     def loss(self, outputs: FloatArray, labels: Labels) -> float:
         return float(0.5 * np.mean((outputs[:, 0] - labels) ** 2))

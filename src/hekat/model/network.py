@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -62,6 +62,33 @@ class DenseModel(HeadedModel):
                 for layer in self._layers:
                     gradient[layer.weight] += self.l2 * params[layer.weight]
             return loss + self._penalty(params), gradient
+
+    def sum_clipped_rows(
+        self,
+        params: Parameters,
+        X: Features,
+        y: Labels,
+        factors_of: Callable[[FloatArray], FloatArray],
+        names: Collection[str],
+    ) -> tuple[FloatArray, Parameters]:
+        """As `row_sums.RowModel.sum_clipped_rows`."""
+        self._check_inputs(params, X)
+        self._check_labels(X, y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._dense.forward(params, X)
+            _, slope = self._head.loss_and_slope(values[-1], y)
+            slope = slope * X.shape[0]
+            factors = factors_of(self._dense.row_norms(params, values, slope, names))
+            losses = self._head.row_losses(values[-1], y)
+            good = factors > 0
+            if not good.all():  # a norm beyond floats: nothing times infinity is no number
+                values, slope, factors = [part[good] for part in values], slope[good], factors[good]
+            gradient, _ = self._dense.backward(params, values, slope * factors[:, np.newaxis])
+        return losses, {name: gradient[name] for name in self.parameter_shapes if name in names}
+
+    def penalty_slope(self, params: Parameters) -> Parameters:
+        """The derivative of the penalty by every parameter that it is on; {} without one."""
+        return {layer.weight: self.l2 * params[layer.weight] for layer in self._layers} if self.l2 else {}
 
     def outputs(self, params: Parameters, X: Features) -> FloatArray:
         """Logits or numbers before the head, shape (rows, output_count)."""

@@ -7,7 +7,7 @@ the module says otherwise. Gradients are taken in train() mode, losses and predi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from hekat.model.head import ClassHead, SoftmaxHead, SquaredErrorHead, make_clas
 from hekat.model.headed_model import HeadedModel
 from hekat.model.module_tensors import ModuleTensors, to_float64
 from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes
+from hekat.model.rows.torch_rows import MOST_VALUES, clipped_sum, row_gradients
 from hekat.privacy.sensitivity.directions import Directions
 from hekat.privacy.sensitivity.module_loss import LossName
 from hekat.privacy.sensitivity.module_source import ModuleSource
@@ -134,6 +135,44 @@ class TorchModel(HeadedModel):
         self._backward(outputs, slope)
         return loss + self._penalty(params), {key: self._slope(params, key) for key in self.parameter_shapes}
 
+    def sum_clipped_rows(
+        self,
+        params: Parameters,
+        X: FloatArray,
+        y: Labels,
+        factors_of: Callable[[FloatArray], FloatArray],
+        names: Collection[str],
+    ) -> tuple[FloatArray, Parameters]:
+        """As `row_sums.RowModel.sum_clipped_rows`, by opacus; rows in pieces, so that memory is bounded."""
+        torch = import_torch()
+        check_features(X, self.column_count)
+        self._check_labels(X, y)
+        self._tensors.write(params)
+        self._module.train()
+        losses, sums = np.zeros(X.shape[0]), {key: np.zeros(self._tensors.shapes[key]) for key in names}
+        size = max(1, MOST_VALUES // sum(values.size for values in sums.values()))
+        with row_gradients(self._module, self.name) as wrapped:
+            for start in range(0, X.shape[0], size):
+                piece = slice(start, min(start + size, X.shape[0]))
+                count = piece.stop - piece.start
+                wrapped.zero_grad(set_to_none=True)
+                batch = self._dense(X[piece])
+                with seeded(self._seed_of(batch, y[piece])), torch.enable_grad():
+                    outputs = self._forward(batch, through=wrapped)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    found = to_float64(outputs)
+                    losses[piece] = self._head.row_losses(found, y[piece])
+                    _, slope = self._head.loss_and_slope(found, y[piece])
+                    self._backward(outputs, slope * count)
+                for key, values in clipped_sum(self._tensors.shared, factors_of, names, count).items():
+                    sums[key] += values
+            wrapped.zero_grad(set_to_none=True)
+        return losses, sums
+
+    def penalty_slope(self, params: Parameters) -> Parameters:
+        """The derivative of the penalty by every parameter that it is on; {} without one."""
+        return {key: self.l2 * params[key] for key in self._penalised} if self.l2 else {}
+
     def outputs(self, params: Parameters, X: FloatArray) -> FloatArray:
         """Logits or numbers in eval() mode, shape (rows, output_count); sparse rows become dense batch by batch."""
         torch = import_torch()
@@ -193,10 +232,13 @@ class TorchModel(HeadedModel):
         self._check_outputs(outputs, _PROBE_ROWS, widths)
         return module, int(outputs.shape[1])
 
-    def _forward(self, batch: Any) -> Any:
+    def _forward(self, batch: Any, through: Any = None) -> Any:
+        """The outputs, `through` a wrapper of the module where there is one."""
         torch = import_torch()
         try:
-            outputs = self._module(torch.from_numpy(batch).to(device=self._device, dtype=self._dtype))
+            rows = torch.from_numpy(batch).to(device=self._device, dtype=self._dtype)
+            # The wrapper's hooks warn of a first layer whose inputs need no slope.
+            outputs = self._module(rows) if through is None else through(rows.requires_grad_())
         except (Exception, SystemExit) as error:
             raise self._failed(error) from error
         self._check_outputs(outputs, batch.shape[0], {self._head.output_count})

@@ -7,8 +7,10 @@ the result of the running call, each as large as the tensors that are averaged.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +27,7 @@ from hekat.protocol.secure_sum.settings import MAX_ALPHA
 
 # Variances of BatchNorm, by the last part of their names in torch and in Keras.
 _VARIANCES = ("running_var", "moving_variance")
+_MAX_SHOWN = 3
 # Values moved at once; beside its two copies a call needs only a few arrays of so many float64.
 _PIECE_VALUES = 1 << 17
 
@@ -198,3 +201,41 @@ def _check_values(tensor: SentTensor, party: str, round_number: int) -> None:
             got="a larger one; nothing was sent",
             cure="lower the learning rate, clip gradients, or scale the tensor",
         )
+
+
+def is_module(state: Any) -> bool:
+    """Whether a state is a torch module."""
+    # Another thread may just be importing torch, whose parts are not there yet: then no state is a module.
+    module = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
+    return module is not None and isinstance(state, module)
+
+
+def frozen_names(module: Any) -> set[str]:
+    """The module's parameters that require no gradient."""
+    named = module.named_parameters(remove_duplicate=False)
+    return {name for name, parameter in named if not parameter.requires_grad}
+
+
+def replace_in(state: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
+    """A mapping of the state's type and order; torch's version numbers of modules come along."""
+    replaced = copy.copy(state) if isinstance(state, dict) else dict(state)
+    replaced.update(results)
+    return replaced
+
+
+def load_into(module: Any, state: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
+    """Have the module load the results, its own way: what its state_dict gave may be copies. All else stays."""
+    loaded = replace_in(state, results)
+    for name in state:
+        if name not in results:
+            del loaded[name]
+    outcome = module.load_state_dict(loaded, strict=False)
+    left = sorted(set(results) & {*outcome.missing_keys, *outcome.unexpected_keys})
+    if left:
+        raise InputError(
+            "the module does not load what its state_dict gives",
+            expected="a load_state_dict that takes every averaged tensor",
+            got=f"none for {', '.join(left[:_MAX_SHOWN])}",
+            cure="pass its state_dict() instead, and load what aggregate returns",
+        )
+    return module

@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hekat.own_loop.party import RoundRecord
 from hekat.protocol.role_session import RoleSession
 
 FLOAT32_BYTES = 4
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """What one party knows of one finished call of `aggregate` or `sum`: aggregates only.
+
+    `bounds`: by tensor, the clipping bound of value * weight / weight_max.
+    """
+
+    round: int
+    value_count: int
+    clipped_count: int
+    weight_sum: int
+    party_count: int
+    bounds: dict[str, float]
+    scaled_down_count: int = 0
+    """Parties whose update was longer than `max_norm`, and was scaled down to it."""
+    clear_count: int = 0
+    """Values of each update that a mask left in the clear."""
 
 
 @dataclass(frozen=True)

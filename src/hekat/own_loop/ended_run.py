@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from hekat.errors import PartyLostError, PartyStoppedError, ProtocolError
-from hekat.own_loop.party import RoundRecord
+from hekat.own_loop.costs import RoundRecord
 
 _log = logging.getLogger("hekat.own_loop")
 _HEKAT = Path(__file__).parent.parent

@@ -24,10 +24,10 @@ from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.ledger.ledger_files import pack_ledgers
 from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
-from hekat.own_loop.costs import Costs, cost_rounds
+from hekat.own_loop.costs import Costs, RoundRecord, cost_rounds
 from hekat.own_loop.ended_run import Losses, root_cause
 from hekat.own_loop.loop_roles import LoopRoles
-from hekat.own_loop.party import Party, RoundRecord
+from hekat.own_loop.party import Party
 from hekat.own_loop.run_folder import COSTS_FILE, make_folder, write_public_keys
 from hekat.own_loop.run_notes import Notes
 from hekat.own_loop.show_costs import describe, describe_html, tables_of

@@ -11,7 +11,8 @@ from typing import TypeVar
 from hekat.channel import Channel
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import run_loop_aggregator
-from hekat.own_loop.party import Party, RoundRecord, Surroundings
+from hekat.own_loop.costs import RoundRecord
+from hekat.own_loop.party import Party, Surroundings
 from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority

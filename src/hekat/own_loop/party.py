@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,15 +14,20 @@ from hekat.errors import InputError, ProtocolError
 from hekat.first_few import first_few
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import call_step, sum_step
-from hekat.own_loop.averaging import Call, References, restore
+from hekat.own_loop.averaging import Call, References, frozen_names, is_module, load_into, replace_in, restore
 from hekat.own_loop.canonical_value import digest_value
+from hekat.own_loop.costs import RoundRecord
 from hekat.own_loop.integers import as_integers, describe_integers
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
 from hekat.own_loop.own_code import OwnCode
+from hekat.own_loop.private.private_mean import LANE_BITS, PrivateMean, PrivateMeans
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.selective.fitted_mask import FittedMasks, clear_count_of
 from hekat.own_loop.turns import Turns
 from hekat.privacy import Mask, MaskRules, SensitivityMap
+from hekat.privacy.accounting import Neighbours
+from hekat.privacy.clipped_rows import ClippedRows
+from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
@@ -40,25 +43,6 @@ T = TypeVar("T")
 _MAX_SHOWN = 3
 _START_LABEL = "the state to start from"
 _MASK_LABEL = "which values are masked"
-
-
-@dataclass(frozen=True)
-class RoundRecord:
-    """What one party knows of one finished call of `aggregate` or `sum`: aggregates only.
-
-    `bounds`: by tensor, the clipping bound of value * weight / weight_max.
-    """
-
-    round: int
-    value_count: int
-    clipped_count: int
-    weight_sum: int
-    party_count: int
-    bounds: dict[str, float]
-    scaled_down_count: int = 0
-    """Parties whose update was longer than `max_norm`, and was scaled down to it."""
-    clear_count: int = 0
-    """Values of each update that a mask left in the clear."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +70,7 @@ class Party:
         self._digest_key, self._around = digest_key, surroundings
         self._references = References()
         self._norm = UpdateNorm(settings)
+        self._private = PrivateMeans(settings)
         self._policies: dict[Any, ClippingPolicy] = {}
         self._masks = FittedMasks(settings, channel.party, surroundings.note)
         self._told_layout: dict[str, str] | None = None
@@ -172,7 +157,7 @@ class Party:
             self._average(call, int(weight), label, digest, mask)
             with self._around.stopwatch.measure("decode"):
                 results = restore(state, selection, call)
-                return _replace(state, results) if module is None else _load(module, state, results)
+                return replace_in(state, results) if module is None else load_into(module, state, results)
 
     def sum(self, integers: Mapping[str, Any], *, maximum: int) -> dict[str, IntArray]:
         """The exact sum of each array of integers over all parties: counts, histograms, quantised gradients.
@@ -219,6 +204,69 @@ class Party:
             count = sum(values.size for values in arrays.values())
             self._around.on_round(RoundRecord(self._rounds, count, 0, found.party_count, found.party_count, {}))
         return found.tensors
+
+    def aggregate_private(
+        self,
+        part: ClippedRows | Mapping[str, Any],
+        *,
+        clip: float,
+        noise: float,
+        delta: float,
+        divisor: int | None = None,
+        colluders: int | None = None,
+        alpha: float | None = None,
+        neighbours: Neighbours = "zero-out",
+    ) -> PrivateMean:
+        """The noised mean of parts that are bounded: differential privacy for each row, or for each party.
+
+        Every party adds its share of the noise before it masks; no weight, loss or count leaves beside it. What a loop
+        sums exactly on the same rows by other calls is not covered, and epsilon counts the calls of this loop alone.
+
+        Args:
+            part: of rows, what `hekat.privacy.clip_rows` made of their gradients; of a party, its update by name, whose
+                norm over all tensors is brought to `clip`.
+            clip: the L2 norm of one row's term, or of the party's update; of rows the one that `clip_rows` had.
+            noise: z, the multiplier of the sum's noise against the claim's coalition.
+            delta: far below 1 over the rows.
+            divisor: what the sum is divided by, public. None: the parties; of rows it has to be given.
+            colluders: parties that may join the reader of the sums; None: all but two of the fewest in a sum.
+            alpha: the bound of one value of a party's part; None: `clip`, of rows times the divisor over the parties.
+            neighbours: "zero-out" or "replace-one".
+
+        Returns:
+            The mean, and epsilon of all calls so far.
+
+        Raises:
+            InputError: before anything leaves: another protection, settings that cannot be, noise beyond the lanes.
+            ProtocolError: parties call with other settings.
+
+        Examples:
+            >>> from hekat.privacy import clip_rows
+            >>> def play(party):
+            ...     rows = clip_rows({"w": np.ones((40, 3))}, clip=1.0)
+            ...     return party.aggregate_private(rows, clip=1.0, noise=1.0, delta=1e-5, divisor=120)
+            >>> run = hekat.federate(play, ["north", "lake", "county"])
+            >>> found = run.results["lake"]
+            >>> found.mean["w"].shape, round(found.epsilon, 2)
+            ((3,), 5.04)
+        """
+        unit = "row" if isinstance(part, ClippedRows) else "party"
+        privacy = PrivacySettings(
+            unit=unit,  # type: ignore[arg-type]  # one of the two
+            clip=clip,
+            noise=noise,
+            delta=delta,
+            divisor=divisor,
+            colluders=colluders,
+            alpha=alpha,
+            neighbours=neighbours,
+        )
+        mechanism, values = self._private.plan(part, privacy)
+        if repr(privacy) not in self._private.told:
+            self.check_same("the settings of a noised mean", repr(privacy))
+            self._private.told.add(repr(privacy))
+        levels = self._private.levels(mechanism, values)
+        return self._private.read(self.sum(levels, maximum=(1 << (LANE_BITS - 1)) - 1), mechanism, privacy)
 
     def start_from(self, state: Any, *, parameters: str | Sequence[str] | None = None) -> None:
         """Begin with a state that all parties hold, such as the initial weights of one seed: its values are not sent.
@@ -364,9 +412,9 @@ class Party:
 
     def _select(self, state: Any, parameters: str | Sequence[str] | None) -> tuple[Any, Mapping[str, Any], Selection]:
         """(the torch module or None, its state or the given one, which of its tensors are averaged)."""
-        module = state if _is_module(state) else None
+        module = state if is_module(state) else None
         held = state if module is None else module.state_dict()
-        frozen = () if module is None else _frozen_names(module)
+        frozen = () if module is None else frozen_names(module)
         return module, held, select_tensors(held, parameters, frozen, party=self.name)
 
     def _describe(
@@ -448,39 +496,3 @@ class Party:
         if selection.local:
             shown = first_few(list(selection.local), _MAX_SHOWN)
             self._around.note(f"integer and bool tensors stay as each party has them: {shown}")
-
-
-def _is_module(state: Any) -> bool:
-    # Another thread may just be importing torch, whose parts are not there yet: then no state is a module.
-    module = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
-    return module is not None and isinstance(state, module)
-
-
-def _frozen_names(module: Any) -> set[str]:
-    named = module.named_parameters(remove_duplicate=False)
-    return {name for name, parameter in named if not parameter.requires_grad}
-
-
-def _replace(state: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
-    """A mapping of the state's type and order; torch's version numbers of modules come along."""
-    replaced = copy.copy(state) if isinstance(state, dict) else dict(state)
-    replaced.update(results)
-    return replaced
-
-
-def _load(module: Any, state: Mapping[str, Any], results: Mapping[str, Any]) -> Any:
-    """Have the module load the results, its own way: what its state_dict gave may be copies. All else stays."""
-    loaded = _replace(state, results)
-    for name in state:
-        if name not in results:
-            del loaded[name]
-    outcome = module.load_state_dict(loaded, strict=False)
-    left = sorted(set(results) & {*outcome.missing_keys, *outcome.unexpected_keys})
-    if left:
-        raise InputError(
-            "the module does not load what its state_dict gives",
-            expected="a load_state_dict that takes every averaged tensor",
-            got=f"none for {', '.join(left[:_MAX_SHOWN])}",
-            cure="pass its state_dict() instead, and load what aggregate returns",
-        )
-    return module

@@ -31,13 +31,15 @@ def _fit(**changes: float) -> NoisedSum:
 def test_lanes_of_the_design_hold_their_noise(value_count: int, noise: float, bits: int, roots: float) -> None:
     found = _fit(value_count=value_count, noise=noise, lane_bits=bits)
     assert found.levels >= roots * math.sqrt(value_count)
-    assert found.coordinate_bound + found.noise_bound <= 2 ** (bits - 1) - 1
+    assert found.coordinate_bound + found.noise_limit <= 2 ** (bits - 1) - 1
+    assert found.std <= math.sqrt(found.law.variance)
+    assert found.law.limit <= found.noise_limit
 
 
 def test_one_level_more_would_not_fit() -> None:
     found = _fit()
     more = NoisedSum(1.0, 1.0, 88_648, found.levels + 1, 1.0, 6, 10, 14)
-    assert more.coordinate_bound + more.noise_bound > 2**13 - 1
+    assert more.coordinate_bound + more.noise_limit > 2**13 - 1
 
 
 def test_rounding_costs_what_the_design_says() -> None:

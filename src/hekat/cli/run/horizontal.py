@@ -24,9 +24,12 @@ from hekat.errors import InputError
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal.run import run_job
 from hekat.live.first_state import count_values
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+from hekat.report.horizontal.privacy.words import budget_sentence, privacy_table
 from hekat.run.horizontal.load_inputs import HorizontalInputs, load_inputs
 from hekat.run.horizontal.training_state_file import CHECKPOINT_FILE
 from hekat.run.rows.upload_states import check_upload_states
+from hekat.summary.horizontal.privacy import describe_budgets, describe_plan
 
 ROWS_PROTOCOLS = ("horizontal", "horizontal_trees")
 """Of jobs whose parties hold rows with the same columns."""
@@ -114,17 +117,33 @@ def _show_cost(inputs: HorizontalInputs, link: NetworkLink | None, options: argp
     check_may_run(inputs.site, inputs.job)
     check_upload_states(inputs, None, options.runs, is_rehearsal=True)
     found = cost_of_job(inputs, link)
+    privacy = _describe_privacy(inputs)
     if options.json:
         notes = {party: list(table.notes) for party, table in inputs.tables.items()}
-        sys.stdout.write(json.dumps(found.to_json() | {"notes": notes}, indent=1) + "\n")
+        sys.stdout.write(json.dumps(found.to_json() | {"notes": notes, **privacy}, indent=1) + "\n")
         return 0
     console = Console()
-    show_tables(console, cost_tables(found, verbose=options.verbose))
+    private = privacy_table(privacy)
+    show_tables(console, [*cost_tables(found, verbose=options.verbose), *([private] if private else [])])
+    if told := budget_sentence(privacy):
+        console.print(f"\n{told}", highlight=False, markup=False)
     show_notes(console, inputs.tables)
     if inputs.job.vocabulary:
         console.print(f"\n{_say_categories(inputs)}", highlight=False, markup=False)
     console.print("\nevery check passed; nothing was written or sent", highlight=False)
     return 0
+
+
+def _describe_privacy(inputs: HorizontalInputs) -> dict[str, Any]:
+    """What all rounds of the job would cost, and what rows here have spent so far; {} where sums are exact."""
+    plan, settings = inputs.privacy_plan, inputs.job.settings
+    if plan is None:
+        return {}
+    least = least_parties(settings.sums, settings.sample_size)
+    budgets = {party: inputs.budget_of(party) for party in inputs.tables}
+    spent = {party: budget.spent() for party, budget in budgets.items() if budget is not None}
+    described = describe_plan(plan, least, settings.training.round_count)
+    return {"privacy": described | {"budgets": describe_budgets(spent)}}
 
 
 def _say_categories(inputs: HorizontalInputs) -> str:

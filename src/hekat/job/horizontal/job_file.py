@@ -13,10 +13,12 @@ from hekat.job.horizontal.default_algorithm import default_algorithm, default_ro
 from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
 from hekat.job.horizontal.model_access import refuse_model_access
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
+from hekat.job.horizontal.privacy_section import VALUE_BITS, default_algorithm_under, read_privacy
 from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.rows.protection_section import read_protection
 from hekat.job.section import Section
+from hekat.protocol.horizontal.privacy_settings import refuse_exact
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
@@ -89,6 +91,8 @@ def load_job(path: Path) -> Job:
     checks = top.take_section("checks")
     check_exactness = checks.take("exactness", bool, False)
     checks.finish()
+    _check_trained_once(settings, {"compare.alone": compare_alone, "compare.plain": compare_plain})
+    _check_trained_once(settings, {"compare.bits": bool(compare_bits), "checks.exactness": check_exactness})
     top.finish()
     return Job(
         name=head.name,
@@ -118,6 +122,13 @@ def _check_measured_once(test_data: str | None, settings: HorizontalSettings) ->
         )
 
 
+def _check_trained_once(settings: HorizontalSettings, asked: Mapping[str, bool]) -> None:
+    """Raise InputError for what trains on the rows once more, or compares updates, under differential privacy."""
+    for name, is_asked in asked.items():
+        if is_asked and settings.privacy is not None:
+            refuse_exact(name, "nothing: it would show the rows once more, or without noise", "it")
+
+
 def _check_found_by_name(columns: ColumnSpecs) -> None:
     """Raise JobError where a pattern says that categories are found: whether a column holds texts, each party knows of
     its own table alone. Raise it for more columns than one sum can carry."""
@@ -144,7 +155,10 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
     protection = read_protection(top.take_section("protection"))
     model = _read_model(top.take_section("model"))
     training, codec = top.take_section("training"), top.take_section("codec")
-    algorithm = training.take("algorithm", str, default_algorithm(version, model, training, codec))
+    privacy = read_privacy(top.take_section("privacy"))
+    default = default_algorithm(version, model, training, codec)
+    algorithm = training.take("algorithm", str, default if privacy is None else default_algorithm_under(privacy))
+    value_bits = default_value_bits(algorithm) if privacy is None else VALUE_BITS
     max_norm = codec.take("max_norm", float, CodecSettings().max_norm)
     return HorizontalSettings(
         parties=top.take_texts("parties"),
@@ -158,9 +172,10 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         key_bits=protection.key_bits,
         check_sum=protection.check_sum,
         model=model,
-        codec=replace(read_codec(codec, default_value_bits(algorithm)), max_norm=max_norm),
-        training=_read_training(training, version, algorithm, model.name),
+        codec=replace(read_codec(codec, value_bits), max_norm=max_norm),
+        training=_read_training(training, version, algorithm, model.name, standardise=privacy is None),
         validation=_read_validation(top.take_section("validation")),
+        privacy=privacy,
     )
 
 
@@ -196,7 +211,10 @@ def read_codec(section: Section, value_bits: int | None = None) -> CodecSettings
     return codec
 
 
-def _read_training(section: Section, version: int, algorithm: str, model: str) -> TrainingSettings:
+def _read_training(
+    section: Section, version: int, algorithm: str, model: str, *, standardise: bool
+) -> TrainingSettings:
+    """`standardise` is the default."""
     refuse_model_access(section)
     default = TrainingSettings()
     if "proximal_mu" in section.remaining() and algorithm != "fedprox":
@@ -214,7 +232,7 @@ def _read_training(section: Section, version: int, algorithm: str, model: str) -
         learning_rate=section.take("learning_rate", float, default.learning_rate),
         optimiser=section.take("optimiser", str, default.optimiser),
         optimiser_settings=read_numbers(section.take_section("optimiser_settings")),
-        standardise=section.take("standardise", bool, default.standardise),
+        standardise=section.take("standardise", bool, standardise),
         patience=section.take("patience", int, default.patience),
         min_improvement=section.take("min_improvement", float, default.min_improvement),
         stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),

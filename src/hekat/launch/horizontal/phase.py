@@ -100,6 +100,7 @@ class Phase:
                     observer=self.observer,
                     accept_members=partial(check_members_of, inputs.site, inputs.job, name),
                     other_sums_accepted=inputs.accepts_other_sums(name),
+                    budget=inputs.budget_of(name),
                     model_caveats=inputs.model_caveats,
                     settle=SettledInputs(inputs).settle if name in inputs.open_tables else None,
                 )

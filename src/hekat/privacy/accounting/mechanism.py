@@ -17,15 +17,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
-from hekat.engine.ring.gaussian import CUT
+from hekat.engine.ring.gaussian import CUT, DiscreteGaussian
 from hekat.errors import InputError
 
 BETA = 1e-12
 """The chance, charged to delta in every round, that rounding moves the sum by more than `sensitivity`."""
-CUT_STDS = CUT
-"""Noise is cut at so many standard deviations, each value with less than the chance `CUT_CHANCE`."""
 LEAST_STD = 4.0
 """Below it a sum of discrete Gaussians is too far from one."""
 MOST_EXCESS = 1.25
@@ -92,9 +91,14 @@ class NoisedSum:
         return self.noise * self.sensitivity / math.sqrt(self.honest)
 
     @property
-    def noise_bound(self) -> int:
-        """The largest magnitude of one party's noise, where it is cut, in levels."""
-        return math.floor(CUT_STDS * self.std)
+    def noise_limit(self) -> int:
+        """No number of the law is larger; the little more is for the variance, which the law rounds up."""
+        return math.floor(CUT * self.std * (1 + 1e-9))
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        """What one party's noise is drawn from, in levels: its variance is s^2, rounded up."""
+        return DiscreteGaussian.of_at_least(Fraction(self.std) ** 2)
 
     @property
     def coordinate_bound(self) -> int:
@@ -148,7 +152,7 @@ def fit_to_lane(
         >>> fitted = fit_to_lane(clip=1.0, alpha=1.0, value_count=25, noise=1.0, honest=2, party_count=3, lane_bits=12)
         >>> fitted.levels
         250
-        >>> fitted.coordinate_bound + fitted.noise_bound < 2**11
+        >>> fitted.coordinate_bound + fitted.noise_limit < 2**11
         True
     """
 
@@ -161,7 +165,7 @@ def fit_to_lane(
     enough = next((bits for bits in range(lane_bits + 1, MOST_LANE_BITS + 1) if fitted(bits) is not None), None)
     raise InputError(
         f"lanes of {lane_bits} bits cannot hold the noise",
-        expected=f"room for a value, one level and {CUT_STDS} standard deviations of a party's noise, at no more than "
+        expected=f"room for a value, one level and {CUT} standard deviations of a party's noise, at no more than "
         f"{MOST_EXCESS} times the noise that no rounding would need",
         got=f"{value_count:,} values, noise {noise:.4g} shared by {honest} honest parties",
         cure="lower privacy.noise or privacy.alpha, or train fewer values (model.parameters)"
@@ -180,7 +184,7 @@ def _finest(
 
     def fits(levels: int) -> bool:
         one = with_levels(levels)
-        return one.coordinate_bound + one.noise_bound <= most
+        return one.coordinate_bound + one.noise_limit <= most
 
     low, high = 0, most
     while low < high:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 from hekat.errors import InputError, PolicyError
 from hekat.model import LINEAR_MODELS, MODEL_NAMES, NETWORKS
+from hekat.protocol.horizontal.privacy_settings import PrivacyPlan, PrivacySettings, plan_privacy, refuse_exact
 from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
 from hekat.protocol.setting_checks import MAX_SEED, check_choice, refuse_setting
 
@@ -117,7 +119,7 @@ class HorizontalSettings:
 
     `classes` are the labels' names in order; None: a regression. `fills` are the rules by which the rows of all parties
     say what fills empty cells of columns: "mean", "median", "most_frequent". `found` are the columns whose categories
-    the parties find together.
+    the parties find together. `privacy` None: sums are exact.
     """
 
     parties: tuple[str, ...]
@@ -136,6 +138,7 @@ class HorizontalSettings:
     check_sum: bool = False
     fills: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    privacy: PrivacySettings | None = None
 
     def __post_init__(self) -> None:
         codec = self.sums.codec
@@ -150,6 +153,8 @@ class HorizontalSettings:
             _check_all_parties(self)
         if self.model.own_l2 < 0 or not math.isfinite(self.model.own_l2):
             refuse_setting("model.l2", "a finite number >= 0", self.model.own_l2)
+        if self.privacy is not None:
+            _check_privacy(self, self.privacy)
         if self.training.searches_line:
             _check_line_search(self)
         if not all(1 <= size <= MAX_LAYER_SIZE for size in self.model.hidden):
@@ -161,6 +166,8 @@ class HorizontalSettings:
     @cached_property
     def sums(self) -> SumSettings:
         """The settings of the run's sums. Raises as `SumSettings`."""
+        # Noised levels are made for their lane: nobody asks for bounds of values.
+        codec = self.codec if self.privacy is None else replace(self.codec, clipping="fixed", alpha=1.0)
         return SumSettings(
             parties=self.parties,
             aggregator=self.aggregator,
@@ -169,11 +176,24 @@ class HorizontalSettings:
             opening=self.opening,
             authority=self.authority,
             key_bits=self.key_bits,
-            codec=self.codec,
+            codec=codec,
             allow_two_parties=self.allow_two_parties,
             check_sum=self.check_sum,
             participation=self.training.participation,
             min_parties=len(self.parties) if self.validation.folds else self.training.min_parties,
+        )
+
+    def plan_privacy(self, value_count: int) -> PrivacyPlan | None:
+        """The noise of rounds that sum so many values of a model; None where sums are exact. Raises as the plan."""
+        if self.privacy is None:
+            return None
+        return plan_privacy(
+            self.privacy,
+            value_count=value_count,
+            least_parties=least_parties(self.sums, self.sample_size),
+            party_count=self.sample_size,
+            rounds=self.training.round_count,
+            lane_bits=self.codec.value_bits,
         )
 
     @property
@@ -244,6 +264,47 @@ def _check_training(training: TrainingSettings) -> None:
         if not (math.isfinite(getattr(training, name)) and getattr(training, name) >= 0):
             refuse_setting(f"training.{name}", "a finite number >= 0", getattr(training, name))
     ALGORITHMS[training.algorithm].check(training)
+
+
+def _check_privacy(settings: HorizontalSettings, privacy: PrivacySettings) -> None:
+    """Refuse what sums without noise, or carries a unit's part beyond its clip into another round."""
+    training, sums = settings.training, settings.sums
+    if settings.protection != "lattice" or settings.opening != "committee":
+        found = settings.protection if settings.protection != "lattice" else f"lattice, opened by {settings.opening}"
+        lattice = "'lattice' with opening 'committee': elsewhere somebody can see one update, with a share of the noise"
+        refuse_exact("protection.kind", lattice, found)
+    fits = ("fedsgd",) if privacy.unit == "row" else ("fedsgd", "fedavg", "fedprox")
+    if training.algorithm not in fits:
+        why = (
+            "of rows, one sum a round of their gradients"
+            if privacy.unit == "row"
+            else "without states of a party's own"
+        )
+        refuse_exact("training.algorithm", f"{' or '.join(map(repr, fits))}: {why}", repr(training.algorithm))
+    exact: tuple[tuple[str, object, str], ...] = (
+        ("training.standardise", training.standardise, "false; privacy.moments takes a public mean and spread"),
+        ("training.error_feedback", training.error_feedback, "false: it sends what was clipped in a later round"),
+        ("validation.hold_out", settings.validation.hold_out, "nothing: its counts are exact"),
+        ("validation.folds", settings.validation.folds, "nothing: each fold trains once more, and is measured exactly"),
+        ("columns", ", ".join(settings.fills), "a fixed fill: what rows of all parties say is exact"),
+        ("columns", ", ".join(settings.found), "listed categories: those that are found together are exact"),
+    )
+    for name, got, expected in exact:
+        if got:
+            refuse_exact(name, expected, got)
+    default = CodecSettings()
+    for name in ("rounding", "clipping", "alpha", "target_clipped_fraction", "layout", "max_norm"):
+        if getattr(settings.codec, name) != getattr(default, name):
+            shown = getattr(settings.codec, name)
+            refuse_exact(f"codec.{name}", "nothing: [privacy] says how values are cut and rounded", shown)
+    if privacy.unit == "row" and training.batch_rows not in (0, TrainingSettings().batch_rows):
+        refuse_exact(
+            "training.batch_rows", "nothing: privacy.batches says which rows are in a round", training.batch_rows
+        )
+    least = least_parties(sums, settings.sample_size)
+    privacy.honest(least)
+    if privacy.unit == "party" and privacy.delta >= 1 / len(settings.parties):
+        refuse_setting("privacy.delta", f"less than 1 over {len(settings.parties)} parties", privacy.delta)
 
 
 def _check_line_search(settings: HorizontalSettings) -> None:

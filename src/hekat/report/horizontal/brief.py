@@ -18,6 +18,7 @@ from hekat.report.horizontal.byte_text import fills_partly
 from hekat.report.horizontal.dropouts import dropout_headline, sample_sentences
 from hekat.report.horizontal.findings import clipping_sentence, exactness_sentences, is_encrypted, verdict
 from hekat.report.horizontal.precision_sweep import precision_sentence
+from hekat.report.horizontal.privacy.words import budget_sentence, privacy_sentence
 from hekat.report.horizontal.validation_tables import fold_brief, fold_warning, validation_sentence
 from hekat.report.measured_rows import measured_note, training_rows_warning
 from hekat.report.number_text import (
@@ -49,9 +50,11 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
         _precision(summary),
         converged_words(_course(summary), "round"),
     ]
+    claim = privacy_sentence(summary)
     facts = (
         ("result", " ".join(sentence for sentence in told if sentence)),
         ("protected", f"{_protected(summary, trust)}{place_sentence(summary['notes'])}"),
+        *((("private", f"{claim} {budget_sentence(summary) or ''}".rstrip()),) if claim else ()),
         ("time", _time(summary)),
         ("bytes", _bytes(summary)),
         ("checked", exactness_sentences(summary)[0]),

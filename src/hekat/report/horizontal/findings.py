@@ -107,6 +107,8 @@ def granularity_sentence(summary: Mapping[str, Any]) -> str | None:
 def exactness_sentences(summary: Mapping[str, Any]) -> list[str]:
     """How many sums were checked, whether all lay within their bounds, how near the worst came."""
     checks = summary["exactness"]
+    if summary.get("privacy"):
+        return ["Nothing to check: sums of noised integers are exact, and the noise is meant."]
     if not checks:
         return [
             "Not checked in this run: the check needs all parties in one process and `exactness = true` in the job."

@@ -16,6 +16,8 @@ from hekat.report.horizontal.plot_clipping import plot_clipping
 from hekat.report.horizontal.plot_precision import plot_precision
 from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
+from hekat.report.horizontal.privacy.plot import plot_privacy
+from hekat.report.horizontal.privacy.words import budget_sentence, privacy_sentence, privacy_table
 from hekat.report.horizontal.tables import party_table, result_table, role_byte_table, role_time_table, time_table
 from hekat.report.horizontal.validation_tables import (
     fold_sentence,
@@ -110,6 +112,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
             figure_html(plots.plot_convergence(summary)),
             table_html(validation_round_table(summary), small=True),
         ),
+        _privacy(summary),
         _exactness(summary),
         section_html(
             "Time",
@@ -171,6 +174,18 @@ def _exactness(summary: Mapping[str, Any]) -> str:
         "Is the encrypted sum right?",
         paragraphs_html(*findings.exactness_sentences(summary), explained if summary["exactness"] else None),
         figure_html(plots.plot_exactness(summary)),
+    )
+
+
+def _privacy(summary: Mapping[str, Any]) -> str:
+    table = privacy_table(summary)
+    if table is None:
+        return ""
+    return section_html(
+        "What the model may tell of one row or party",
+        paragraphs_html(privacy_sentence(summary), budget_sentence(summary)),
+        figure_html(plot_privacy(summary)),
+        table_html(table),
     )
 
 

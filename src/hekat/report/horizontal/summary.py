@@ -131,6 +131,25 @@ _CLIP_HISTORY = shape.same_lengths(
     )
 )
 INCLUDED = shape.record({"first": shape.count, "last": shape.count, "parties": shape.list_of(shape.text)})
+_EPSILON = shape.nullable(shape.amount)
+_PRIVACY = shape.record(
+    {
+        "unit": shape.one_of("row", "party"),
+        "neighbours": shape.one_of("zero-out", "replace-one"),
+        "batches": shape.one_of("all", "poisson-secret"),
+        **dict.fromkeys(("clip", "delta", "sampling", "noise", "std_levels", "excess"), shape.amount),
+        **dict.fromkeys(("alpha", "loss_bound"), shape.amount),
+        **dict.fromkeys(("divisor", "colluders", "least_parties", "value_count", "levels", "releases"), shape.count),
+        **dict.fromkeys(("epsilon", "epsilon_at_one", "epsilon_if_continuous"), _EPSILON),
+        "epsilon_by_neighbours": shape.record(dict.fromkeys(("zero-out", "replace-one"), _EPSILON)),
+        "by_round": shape.list_of(
+            shape.record({"round": shape.count, "epsilon": _EPSILON, "epsilon_at_one": _EPSILON})
+        ),
+        "budgets": shape.list_of(
+            shape.record({"party": shape.text, "epsilon": _EPSILON, "limit": shape.amount, "releases": shape.count})
+        ),
+    }
+)
 _SECONDS = shape.nullable(shape.amount)
 
 _SUMMARY: Final = shape.record(
@@ -160,6 +179,7 @@ _SUMMARY: Final = shape.record(
         "test_rows_trained_on": shape.count,
         "convergence": CONVERGENCE,
         "cross_validation": _FOLDS,
+        "privacy": _PRIVACY,
         "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
         "lost": shape.list_of(LOSS),
         "included": shape.list_of(INCLUDED),

@@ -13,6 +13,7 @@ from hekat.report.horizontal.clipping import clip_table
 from hekat.report.horizontal.dropouts import dropout_sentences, sample_sentences
 from hekat.report.horizontal.findings import clipping_sentence, difference_sentences, exactness_sentences, verdict
 from hekat.report.horizontal.precision_sweep import precision_sentence, precision_table
+from hekat.report.horizontal.privacy.words import budget_sentence, privacy_sentence, privacy_table
 from hekat.report.horizontal.tables import result_table, time_table
 from hekat.report.horizontal.validation_tables import (
     fold_sentence,
@@ -31,7 +32,7 @@ def terminal_tables(summary: Mapping[str, Any]) -> list[Table]:
     validated = (validation_table(summary), validation_round_table(summary), fold_table(summary))
     bits, clipped = precision_table(summary), clip_table(summary)
     results = result_table(summary) if metric_names(summary) else None
-    tables = (results, *validated, bits, time_table(summary), byte_table(summary), clipped)
+    tables = (results, *validated, bits, privacy_table(summary), time_table(summary), byte_table(summary), clipped)
     return [_star(table) for table in tables if table is not None]
 
 
@@ -41,10 +42,12 @@ def terminal_findings(summary: Mapping[str, Any]) -> list[Finding]:
     measured = (validation_sentence(summary), fold_sentence(summary), fold_warning(summary))
     sentences = (training_sentence(summary), *measured, precision_sentence(summary))
     told = [line for line in sentences if line]
+    private = [sentence for sentence in (privacy_sentence(summary), budget_sentence(summary)) if sentence]
     return [
         Finding("What came out", [verdict(summary), *difference_sentences(summary), *told]),
         *([Finding("Whose updates are in the sums", sampled)] if sampled else []),
         *([Finding("Lost on the way", lost)] if lost else []),
+        *([Finding("What the model may tell", private)] if private else []),
         Finding("Is the encrypted sum right?", exactness_sentences(summary)),
         Finding("Clipped values", [clipping_sentence(summary)]),
         Finding("What the aggregator could see (from its signed ledger)", aggregator_lines(summary)),

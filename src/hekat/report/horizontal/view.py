@@ -17,6 +17,8 @@ from hekat.report.horizontal.plot_clipping import plot_clipping
 from hekat.report.horizontal.plot_precision import plot_precision
 from hekat.report.horizontal.plots_by_role import plot_role_bytes, plot_role_time
 from hekat.report.horizontal.precision_sweep import precision_table
+from hekat.report.horizontal.privacy.plot import plot_privacy
+from hekat.report.horizontal.privacy.words import privacy_table
 from hekat.report.horizontal.tables import party_table, result_table, role_byte_table, role_time_table, time_table
 from hekat.report.horizontal.terminal import terminal_findings, terminal_tables
 from hekat.report.horizontal.validation_tables import validation_round_table, validation_table
@@ -36,6 +38,7 @@ HORIZONTAL_VIEW: Final = View(
         "validation": validation_table,
         "validation_by_round": validation_round_table,
         "bits": precision_table,
+        "privacy": privacy_table,
         "time": time_table,
         "time_by_role": role_time_table,
         "bytes": byte_table,
@@ -48,6 +51,7 @@ HORIZONTAL_VIEW: Final = View(
         "results": plots.plot_results,
         "convergence": plots.plot_convergence,
         "bits": plot_precision,
+        "privacy": plot_privacy,
         "exactness": plots.plot_exactness,
         "time": plots.plot_time,
         "time_by_role": plot_role_time,
@@ -55,6 +59,6 @@ HORIZONTAL_VIEW: Final = View(
         "bytes_by_role": plot_role_bytes,
         "clipping": plot_clipping,
     },
-    shown_tables=("results", "validation", "bits", "time", "bytes"),
-    shown_plots=("convergence", "bits", "time_by_role", "bytes_by_role", "clipping"),
+    shown_tables=("results", "validation", "bits", "privacy", "time", "bytes"),
+    shown_plots=("convergence", "bits", "privacy", "time_by_role", "bytes_by_role", "clipping"),
 )

@@ -53,7 +53,7 @@ def check_resumable(
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}
     if settings.found:  # read and checked by itself
         codec_state.pop(VOCABULARY, None)
-    clips = settings.protection != "none" and settings.codec.clipping == "adaptive"
+    clips = settings.protection != "none" and settings.sums.codec.clipping == "adaptive"
     scored = scored_classes(settings)
     expected: Shapes = {
         "standardiser/mean": (column_count,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from hekat.job.model_source import PartyModel, find_model_source, load_own_model
 from hekat.job.site_file import Site
 from hekat.model import MODEL_NAMES, Model
 from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_model, identify_model
+from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.sums_ahead import plan_sums
 from hekat.protocol.horizontal.training.local_run import build_model
@@ -28,6 +29,7 @@ from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training.validation import check_rows_to_split, hold_out
 from hekat.protocol.secure_sum.sum_plan import SumPlan
+from hekat.run.horizontal.privacy_budgets import check_budgets, open_budget, plan_of
 from hekat.run.horizontal.trained_model import check_can_export
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
@@ -38,6 +40,7 @@ from hekat.run.rows.tables import (
     find_test_source,
     load_rows,
 )
+from hekat.state.privacy_budget import PrivacyBudget
 
 MAX_PARAMETERS = 2**31
 # The largest power of two that the encrypted histogram of a column's exponents tells.
@@ -71,6 +74,22 @@ class HorizontalInputs(RowsInputs):
     def maker_of(self, role: str) -> Callable[[], PartyModel] | None:
         """Makes the model of a party; None for a role without rows."""
         return partial(self.make_model, role) if role in self.tables else None
+
+    @cached_property
+    def privacy_plan(self) -> PrivacyPlan | None:
+        """The noise of the job's rounds; None where its sums are exact, or no party is here. Raises InputError."""
+        if self.job.settings.privacy is None or not self.tables:
+            return None
+        return plan_of(self.job.settings, self.make_model(next(iter(self.tables))).model)
+
+    def budget_of(self, role: str) -> PrivacyBudget | None:
+        """The privacy budget of a party's rows; None without privacy, and for a role without rows."""
+        is_charged = self.job.settings.privacy is not None and role in self.tables
+        return open_budget(self.job, self.site, role) if is_charged else None
+
+    def check_budgets(self, rounds_done: int) -> None:
+        if self.privacy_plan is not None:
+            check_budgets(self.job, self.site, self.tables, self.privacy_plan, self.plan_sums(rounds_done))
 
     @property
     def is_settled(self) -> bool:

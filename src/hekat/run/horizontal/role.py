@@ -16,6 +16,7 @@ from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
 from hekat.ledger import RecordedChannel
 from hekat.model import MODEL_NAMES
+from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal.party import PartyRun, run_party
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -31,6 +32,7 @@ from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.resume_point import ResumePoint
 from hekat.run.rows.role import RowsContext, RowsRole
+from hekat.state.privacy_budget import PrivacyBudget, Spent
 from hekat.summary.horizontal.role_result import RoleResult, TrainedFacts
 from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import sum_traffic_of
@@ -72,6 +74,8 @@ class RoleContext(RowsContext):
     observer: RoleObserver = field(default_factory=RoleObserver)
     exactness_check: ExactnessCheck | None = None
     model_caveats: tuple[str, ...] = ()
+    budget: PrivacyBudget | None = None
+    """Of this party's rows, in a job with differential privacy."""
     settle: Callable[[RoleContext, Vocabulary], RoleContext] | None = None
 
 
@@ -188,10 +192,16 @@ class HorizontalRole(RowsRole[TrainingState]):
             on_fold=context.observer.note_fold,
             on_compared=self._note_missing,
             on_columns=self._note_columns,
+            charge=self._charge,
             model=None if made is None else made.model,
             model_code="" if made is None else made.code,
             vocabulary=context.job.vocabulary,
         )
+
+    def _charge(self, number: int, release: Release) -> Spent:
+        budget = self._context.budget
+        assert budget is not None  # as `check_budgets` saw
+        return budget.reserve(self._context.job.digest, number, release)
 
     def _settle(self, channel: RecordedChannel, vocabulary: Vocabulary) -> tuple[Table, LocalRun]:
         assert self._context.settle is not None  # as in `_party_run`

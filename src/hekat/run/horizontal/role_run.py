@@ -126,6 +126,7 @@ def run_horizontal_role(
                     resume_point=None if resumed is None else resumed.point,
                     own_state=None if resumed is None else resumed.own,
                     other_sums_accepted=inputs.accepts_other_sums(role),
+                    budget=inputs.budget_of(role),
                     model_caveats=inputs.model_caveats,
                     settle=settle if finds else None,
                 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from hekat.protocol.horizontal.settings import HorizontalSettings
-from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
+from hekat.protocol.horizontal.training.training_state import RoundPrivacy, RoundRecord, TrainingState
 from hekat.run.progress import Progress
 from hekat.state import EventLog
 
@@ -25,6 +26,7 @@ def write_round(events: EventLog, phase: str, record: RoundRecord, metrics: Mapp
         bounds=record.bounds,
         metrics=metrics,
         validation=record.validation,
+        **({} if record.privacy is None else {"privacy": asdict(record.privacy)}),
     )
 
 
@@ -32,7 +34,15 @@ def describe_round(record: RoundRecord) -> str:
     """The losses of a round, for a line on the terminal."""
     found = record.validation
     shown = next((f", held out {found[name]:.4f}" for name in ("log_loss", "rmse") if name in found), "")
-    return f"loss {record.loss:.4f}{shown}"
+    return f"loss {record.loss:.4f}{shown}{_say_privacy(record.privacy)}"
+
+
+def _say_privacy(cost: RoundPrivacy | None) -> str:
+    """Epsilon so far against the claim's coalition, against the reader alone, and what is left at the site."""
+    if cost is None:
+        return ""
+    left = "" if cost.spent is None else f", {cost.spent.left:.3g} left"
+    return f", epsilon {cost.epsilon:.3g} ({cost.epsilon_at_one:.3g} at t_c = 1){left}"
 
 
 def tell_fold(

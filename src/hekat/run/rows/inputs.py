@@ -40,6 +40,11 @@ class RowsInputs(ABC):
     def split(self, table: Table) -> tuple[Table, Table | None]:
         """(rows that are trained on, rows held out or None) of a party's table."""
 
+    def check_budgets(self, rounds_done: int) -> None:
+        """Raise a HekatError where the rounds ahead would tell more of rows here than their sites grant; to be called
+        before anything is trained."""
+        return None
+
     def describe(self, table: Table) -> TableFacts:
         """The facts of a party's table."""
         return TableFacts.of(table, self.job.settings.classes, self.split(table)[1])

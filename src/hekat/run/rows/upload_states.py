@@ -77,7 +77,8 @@ def check_upload_states(
     else is written. `runs` is where run folders are made.
 
     A run that is resumed needs the whole state of the run before it. Without it, one update could be opened in two
-    sums whose difference is another party's update. It also needs the rows of that run.
+    sums whose difference is another party's update. It also needs the rows of that run. Raises as
+    `RowsInputs.check_budgets` too.
     """
     job = inputs.job
     plan = inputs.plan_sums(rounds_done)
@@ -102,6 +103,7 @@ def check_upload_states(
     if refusals:
         asking = AskingJob(job.name, job.digest, tuple(refusals), is_rehearsal)
         enforce(inputs.site, asking, [_check_of_records(refusals)])
+    inputs.check_budgets(rounds_done)
 
 
 def _check_of_records(refusals: Mapping[str, PolicyError]) -> PolicyCheck:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hekat.first_few import first_few
 from hekat.job.horizontal.job_file import Job
+from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.validation import scored_classes
 from hekat.state.file_format import this_release
@@ -149,6 +150,9 @@ def _what_folds_tell(run: FinishedRun) -> Iterator[str]:
 
 def _what_bounds_updates(settings: HorizontalSettings, run: FinishedRun) -> Iterator[str]:
     most, training = settings.codec.max_norm, settings.training
+    if settings.privacy is not None:
+        yield from _what_noise_leaves(settings.privacy)
+        return
     if not most:
         cure = "" if training.searches_line or training.has_control else " (codec.max_norm would bound it)"
         yield f"nothing bounds the length of one party's update{cure}: clipping is each party's own word"
@@ -159,6 +163,19 @@ def _what_bounds_updates(settings: HorizontalSettings, run: FinishedRun) -> Iter
         f"{scaled:,} of {sent:,} updates were longer than codec.max_norm = {most:g} and were scaled down to it; no mean"
         " longer than honest updates make it was used"
     )
+
+
+def _what_noise_leaves(privacy: PrivacySettings) -> Iterator[str]:
+    yield (
+        "that terms were clipped and noise was added is each party's own word: nobody proves it, and a party that adds "
+        "none counts among those that may join the reader of the sum"
+    )
+    yield (
+        "epsilon does not cover what is public: how many rows each party has, columns, and who was in which round; nor "
+        "the rows of the test data"
+    )
+    if privacy.unit == "row":
+        yield "epsilon is of one row: somebody who is in several rows is protected the less"
 
 
 def _what_samples_tell(settings: HorizontalSettings) -> Iterator[str]:

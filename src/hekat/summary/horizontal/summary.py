@@ -20,6 +20,7 @@ from hekat.summary.horizontal.clip_history import clip_history
 from hekat.summary.horizontal.cross_validation import describe_folds
 from hekat.summary.horizontal.described_settings import describe_settings, parameters_of_update
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
+from hekat.summary.horizontal.privacy import describe_privacy
 from hekat.summary.horizontal.role_result import RoleResult
 from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import SumTraffic, Traffic
@@ -56,6 +57,7 @@ def summarise(
     """
     settings = job.settings
     finished = [run for run in (plain, main) if run is not None]
+    privacy = describe_privacy(main)
     folds = describe_folds(settings, main.trained.folds)
     return {
         **facts_of_run(run_id, job.name, job.digest, played),
@@ -71,6 +73,7 @@ def summarise(
         "rounds": {run.name: _rounds(run) for run in finished},
         "convergence": _convergence(main),
         **({} if folds is None else {"cross_validation": folds}),
+        **({} if privacy is None else {"privacy": privacy}),
         **_times(plain, main),
         "bytes": _bytes(main),
         "packing": None if main.packing is None else asdict(main.packing),

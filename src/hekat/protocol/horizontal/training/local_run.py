@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from hekat.data.columns.found import Vocabulary
 from hekat.model import Model, make_model
+from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.horizontal.training.standardise import ColumnFindings
 from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.state.privacy_budget import Spent
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class LocalRun:
     `save_own` receives what this party alone carries on, once the round's sum holds its update and before this party
     saves the round: another one may have saved it by then, and none the next one. `own` belongs to the round named in
     `resume_from`.
+    `charge` reserves a round of a job with differential privacy in this site's budget, before its first block leaves;
+    what the data set has spent then, None where there is no budget. It raises BudgetError.
     """
 
     stopwatch: Stopwatch
@@ -34,6 +38,7 @@ class LocalRun:
     on_fold: Callable[[int, dict[str, float]], None] = lambda done, metrics: None
     on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
     on_columns: Callable[[ColumnFindings], None] = lambda found: None
+    charge: Callable[[int, Release], Spent | None] = lambda number, release: None
     own: OwnState | None = None
     digest_key: bytes = field(default=b"", repr=False)
     model: Model | None = None

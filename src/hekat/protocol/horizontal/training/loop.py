@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hekat.codec.clip import FloatArray
 from hekat.data import Table
 from hekat.data.columns.fill_in import fill_in
 from hekat.errors import InputError
@@ -26,6 +27,9 @@ from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.horizontal.training.local_training import local_update
 from hekat.protocol.horizontal.training.make_step import first_search, make_step
 from hekat.protocol.horizontal.training.own_state import first_own_state
+from hekat.protocol.horizontal.training.private.charges import Charges
+from hekat.protocol.horizontal.training.private.noised_sums import NoisedSums
+from hekat.protocol.horizontal.training.private.private_rounds import PrivateRounds
 from hekat.protocol.horizontal.training.standardise import (
     MOMENT_BITS,
     Standardiser,
@@ -33,6 +37,7 @@ from hekat.protocol.horizontal.training.standardise import (
 )
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training.training_state import (
+    RoundPrivacy,
     RoundRecord,
     TrainingState,
     digest_model,
@@ -55,6 +60,7 @@ from hekat.protocol.secure_sum.aggregation import (
     sum_counters,
 )
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
+from hekat.protocol.secure_sum.streamed_tensor import Tensors
 from hekat.protocol.secure_sum.update_norm import SCALED_DOWN, UpdateNorm
 from hekat.protocol.stop_rules import should_stop
 
@@ -80,6 +86,9 @@ def train(
             got="a table without labels",
             cure="name the label column in the party's site file",
         )
+    if settings.privacy is not None:
+        lane_bits, weight_max = settings.codec.value_bits, settings.weight_max
+        aggregation = NoisedSums(aggregation, lane_bits=lane_bits, weight_max=weight_max)
     trainer = _Trainer(aggregation, *hold_out(table, settings), settings, run, party)
     trainer.play_rounds()
     trainer.validate_at_end()
@@ -87,6 +96,21 @@ def train(
         trainer.cross_validate(table)
     trainer.compare_at_end()
     return trainer.state
+
+
+@dataclass(frozen=True)
+class _Summed:
+    """What a round's sum gave: `request` was this party's own part, with its `update`; `sizes` are the tensors'."""
+
+    aggregate: Aggregate
+    loss: float
+    update: Tensors
+    request: SumRequest
+    bounds: dict[str, float]
+    sizes: dict[str, int]
+    clipped_count: int = 0
+    validation: dict[str, float] = field(default_factory=dict)
+    privacy: RoundPrivacy | None = None
 
 
 class _Trainer:
@@ -121,16 +145,20 @@ class _Trainer:
             self._validation = Validation(
                 self._model, held_out, self.state.standardiser, settings, self.state.validation, run.stopwatch
             )
+            plan = settings.plan_privacy(sum(math.prod(self._model.parameter_shapes[n]) for n in self._trained.names))
+            self._private = plan and PrivateRounds(
+                self._model, self._trained, plan, self._features, self._labels, Charges(plan, run.charge, self.state)
+            )
         self._policy = make_policy(
-            settings.codec, aggregation, self.state.bounds, searches_line=settings.training.searches_line
+            settings.sums.codec, aggregation, self.state.bounds, searches_line=settings.training.searches_line
         )
         self._norm = UpdateNorm(settings.sums)
         self._trail = ModelTrail(run.digest_key)
 
     def _first_state(self, table: Table) -> TrainingState:
-        zeros, reach = np.zeros(table.features.shape[1]), None
+        reach = None
         fill = agree_on_fills(self._aggregation, table, self._settings.fills, self._settings.weight_max)
-        standardiser = Standardiser(zeros, zeros + 1.0, fill)
+        standardiser = Standardiser(*self._public_moments(table), fill)
         if self._settings.training.standardise:
             fitted, reach = fit_standardiser(
                 self._aggregation,
@@ -156,6 +184,13 @@ class _Trainer:
             state.control = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
         return state
 
+    def _public_moments(self, table: Table) -> tuple[FloatArray, FloatArray]:
+        """The mean and spread of each column as the job states them: 0 and 1 where it does not."""
+        privacy = self._settings.privacy
+        if privacy is None:
+            return np.zeros(len(table.feature_names)), np.ones(len(table.feature_names))
+        return privacy.moments_of(table.feature_names)
+
     def play_rounds(self) -> None:
         """Rounds up to the last one or to the stop rule."""
         while self.state.rounds_done < self._settings.training.round_count and not self.state.finished:
@@ -166,6 +201,48 @@ class _Trainer:
         settings, state = self._settings, self.state
         number = state.rounds_done + 1
         step = f"{fold_group(self._fold)}/round-{number}" if self._fold else f"round-{number}"
+        takes_part = self._aggregation.takes_part(step)
+        summed = self._sum_noised(self._private, number, step) if self._private else self._sum_exactly(number, step)
+        aggregate, clipped_count = summed.aggregate, summed.clipped_count
+        kept = self._apply(aggregate, summed.loss, is_clipped=clipped_count > 0)
+        state.losses.append(kept * state.standardiser.loss_unit)
+        state.rounds_done = number
+        state.bounds = self._policy.known
+        state.finished = self._should_stop(is_validated=bool(summed.validation), is_clipped=clipped_count > 0)
+        if isinstance(self._step, LineSearchStep) and (state.finished or number == settings.training.round_count):
+            state.parameters = self._step.conclude(state.parameters, state.optimiser_state)
+        if settings.training.keeps_own_state:
+            state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
+            if takes_part:
+                sent = self._aggregation.as_sent(summed.request)
+                self._own = self._own.after(number, summed.update, sent)
+                self._run.save_own(self._own)
+        digest = digest_model(state, self._run.digest_key)
+        self._trail.add(digest)
+        if not self._fold:  # all rounds of a fold are one group
+            self._aggregation.end_group()
+        self._aggregation.finish_round(step, digest, state.finished)
+        self._run.save(state)
+        sizes = {name: size * aggregate.party_count for name, size in summed.sizes.items()}
+        record = RoundRecord(
+            round=number,
+            loss=state.losses[-1],
+            clipped_count=clipped_count,
+            value_count=sum(sizes.values()),
+            bounds={name: bound for name, bound in summed.bounds.items() if math.isfinite(bound)},
+            row_count=aggregate.weight_sum,
+            party_count=aggregate.party_count,
+            validation=summed.validation,
+            clipped_by_tensor=clipped_by_tensor(aggregate.counters, list(summed.sizes)),
+            values_by_tensor=sizes,
+            scaled_down_count=aggregate.counters.get(SCALED_DOWN, 0),
+            privacy=summed.privacy,
+        )
+        self._run.on_round(record, state)
+
+    def _sum_exactly(self, number: int, step: str) -> _Summed:
+        """The parties' updates, weighted by rows, and the exact counters beside them."""
+        settings, state = self._settings, self.state
         takes_part = self._aggregation.takes_part(step)
         work = self._work_locally(number) if takes_part else self._nothing_of_its_own()
         update, factor = self._norm.limit(work.update)
@@ -184,39 +261,17 @@ class _Trainer:
         validation = self._validation.learn(number, aggregate.counters)
         clipped_count = total_clipped(aggregate.counters, list(scaled))
         loss = aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum
-        kept = self._apply(aggregate, loss, is_clipped=clipped_count > 0)
-        state.losses.append(kept * state.standardiser.loss_unit)
-        state.rounds_done = number
-        state.bounds = self._policy.known
-        state.finished = self._should_stop(is_validated=bool(validation), is_clipped=clipped_count > 0)
-        if isinstance(self._step, LineSearchStep) and (state.finished or number == settings.training.round_count):
-            state.parameters = self._step.conclude(state.parameters, state.optimiser_state)
-        if settings.training.keeps_own_state:
-            state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
-            if takes_part:
-                self._own = self._own.after(number, update, self._aggregation.as_sent(request))
-                self._run.save_own(self._own)
-        digest = digest_model(state, self._run.digest_key)
-        self._trail.add(digest)
-        if not self._fold:  # all rounds of a fold are one group
-            self._aggregation.end_group()
-        self._aggregation.finish_round(step, digest, state.finished)
-        self._run.save(state)
-        sizes = {name: size * aggregate.party_count for name, size in sizes_of(scaled).items()}
-        record = RoundRecord(
-            round=number,
-            loss=state.losses[-1],
-            clipped_count=clipped_count,
-            value_count=sum(sizes.values()),
-            bounds={name: bound for name, bound in bounds.items() if math.isfinite(bound)},
-            row_count=aggregate.weight_sum,
-            party_count=aggregate.party_count,
-            validation=validation,
-            clipped_by_tensor=clipped_by_tensor(aggregate.counters, list(scaled)),
-            values_by_tensor=sizes,
-            scaled_down_count=aggregate.counters.get(SCALED_DOWN, 0),
+        return _Summed(aggregate, loss, update, request, bounds, sizes_of(scaled), clipped_count, validation)
+
+    def _sum_noised(self, private: PrivateRounds, number: int, step: str) -> _Summed:
+        """The parties' bounded and noised parts over a public divisor, and no counter beside them."""
+        assert isinstance(self._aggregation, NoisedSums)  # as `train` makes it
+        found = private.play(
+            self._aggregation, step, number, self.state.parameters, lambda: self._train_locally(number)
         )
-        self._run.on_round(record, state)
+        return _Summed(
+            found.aggregate, found.loss, {}, SumRequest(step), {}, sizes_of(found.aggregate.mean), privacy=found.cost
+        )
 
     def validate_at_end(self) -> None:
         """Validate the final model, where that is due and not done yet."""
@@ -288,24 +343,28 @@ class _Trainer:
 
     def _work_locally(self, number: int) -> LocalWork:
         training, state = self._settings.training, self.state
-        party_number = self._settings.parties.index(self._party)
-        rng = np.random.default_rng([training.seed, number, party_number])
+        work = self._train_locally(number)
         with self._run.stopwatch.measure("train"):
-            work = local_update(
-                self._model,
-                state.parameters,
-                self._features,
-                self._labels,
-                training,
-                rng,
-                trained=self._trained,
-                correction=self._own.correction(state.control),
-            )
             update = self._own.complete(work, state.control, training.learning_rate)
             if isinstance(self._step, LineSearchStep):
                 update = self._step.to_units(update, state.optimiser_state)
         check_finite(self._party, number, update, work.loss)
         return replace(work, update=update)
+
+    def _train_locally(self, number: int) -> LocalWork:
+        party_number = self._settings.parties.index(self._party)
+        rng = np.random.default_rng([self._settings.training.seed, number, party_number])
+        with self._run.stopwatch.measure("train"):
+            return local_update(
+                self._model,
+                self.state.parameters,
+                self._features,
+                self._labels,
+                self._settings.training,
+                rng,
+                trained=self._trained,
+                correction=self._own.correction(self.state.control),
+            )
 
     def _nothing_of_its_own(self) -> LocalWork:
         """The form of an update, for a round whose sample leaves this party out; it sends nothing."""

@@ -15,6 +15,22 @@ from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
 from hekat.protocol.horizontal.training.validation import ValidationState
 from hekat.protocol.secure_sum.streamed_tensor import Tensors
+from hekat.state.privacy_budget import Spent
+
+
+@dataclass(frozen=True)
+class RoundPrivacy:
+    """What rounds with differential privacy have cost this party's rows, or the party, by the end of one.
+
+    `epsilon` is what `release_count` releases of this job are proved to keep to against the claim's coalition, and
+    `epsilon_at_one` against the reader of the sum alone. `spent` is of all jobs on the data set, where the site keeps a
+    budget.
+    """
+
+    epsilon: float
+    epsilon_at_one: float
+    release_count: int
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,8 @@ class RoundRecord:
     """`value_count` by tensor."""
     scaled_down_count: int = 0
     """Parties whose update was longer than the codec's `max_norm`, and was scaled down to it."""
+    privacy: RoundPrivacy | None = None
+    """In a job with differential privacy: then `loss` is noised, `row_count` the divisor, and nothing is counted."""
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Gradients of single rows: bounded one by one, and then summed."""

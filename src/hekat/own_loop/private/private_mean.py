@@ -1,0 +1,130 @@
+"""A party's side of noised means: its part bounded and noised, the opened sum read, and releases counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hekat.errors import InputError
+from hekat.privacy.accounting import NoisedSum, Release, epsilon_of, fit_to_lane
+from hekat.privacy.clipped_rows import ClippedRows
+from hekat.privacy.noised_levels import clip_factors, noised_levels, norm_of
+from hekat.protocol.horizontal.privacy_settings import PrivacySettings
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+from hekat.protocol.secure_sum.settings import SumSettings
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+LANE_BITS = 24
+
+
+@dataclass(frozen=True)
+class PrivateMean:
+    """A noised mean, the same at all parties, and what all noised means of the loop so far tell of one row or party.
+
+    Attributes:
+        mean: by name, float64: the noised sum over the divisor.
+        epsilon: proved at `delta` of all calls so far, against whoever gets the means and `colluders` parties.
+        epsilon_at_one: the same against the reader of the sums alone.
+        delta: the chance by which that may fail.
+    """
+
+    mean: dict[str, FloatArray] = field(repr=False)
+    epsilon: float
+    epsilon_at_one: float
+    delta: float
+
+
+@dataclass
+class PrivateMeans:
+    """The noised means of one party's loop; `told` are the forms that all parties are known to hold alike."""
+
+    settings: SumSettings
+    claimed: dict[Release, int] = field(default_factory=dict)
+    at_one: dict[Release, int] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    promise: tuple[str, str, float] | None = None
+    """Unit, neighbours and delta of the first call: losses of others do not add up."""
+
+    def plan(
+        self, part: ClippedRows | Mapping[str, Any], privacy: PrivacySettings
+    ) -> tuple[NoisedSum, dict[str, FloatArray]]:
+        """The mechanism for this party's part, and the part, bounded. Raises InputError."""
+        settings = self.settings
+        if settings.protection != "lattice" or settings.opening != "committee":
+            raise InputError(
+                "noised means need sums that nobody sees a part of",
+                expected="protection 'lattice' with opening 'committee'",
+                got=f"{settings.protection}, {settings.opening}",
+                cure="take the default protection",
+            )
+        promise = (privacy.unit, privacy.neighbours, privacy.delta)
+        if self.promise not in (None, promise):
+            raise InputError(
+                "noised means of one loop promise one thing",
+                expected="the unit, neighbours and delta of the first call",
+                got="others",
+                cure="keep to them, or begin another loop and add its epsilon",
+            )
+        self.promise = promise
+        values = self._bounded(part, privacy)
+        least = least_parties(settings)
+        count = sum(each.size for each in values.values())
+        share = max(1.0, (privacy.divisor or 1) / len(settings.parties)) if privacy.unit == "row" else 1.0
+        mechanism = fit_to_lane(
+            clip=privacy.clip,
+            alpha=privacy.clip * share if privacy.alpha is None else privacy.alpha,
+            value_count=count,
+            noise=privacy.noise or 0.0,
+            honest=privacy.honest(least),
+            party_count=len(settings.parties),
+            lane_bits=LANE_BITS,
+        )
+        return mechanism, values
+
+    def _bounded(self, part: ClippedRows | Mapping[str, Any], privacy: PrivacySettings) -> dict[str, FloatArray]:
+        if isinstance(part, ClippedRows) != (privacy.unit == "row"):
+            raise InputError(
+                "the part is not of the unit that is protected",
+                expected="hekat.privacy.clip_rows(...) for rows, a mapping of names to arrays for a party",
+                got="rows" if isinstance(part, ClippedRows) else "arrays",
+                cure="clip row gradients with clip_rows, or set unit='party'",
+            )
+        if isinstance(part, ClippedRows):
+            if part.clip != privacy.clip:
+                raise InputError(
+                    "rows were clipped to another norm", expected=f"{privacy.clip:g}", got=f"{part.clip:g}"
+                )
+            return dict(part.sums)
+        values = {name: _as_array(each) for name, each in part.items()}
+        factor = float(clip_factors(np.array([norm_of(values)]), privacy.clip)[0])
+        return {name: factor * each if factor else np.zeros(each.shape) for name, each in values.items()}
+
+    def levels(self, mechanism: NoisedSum, values: Mapping[str, FloatArray]) -> dict[str, IntArray]:
+        """The part with fresh noise."""
+        return {name: noised_levels(each, mechanism) for name, each in values.items()}
+
+    def read(self, sums: Mapping[str, IntArray], mechanism: NoisedSum, privacy: PrivacySettings) -> PrivateMean:
+        """The mean of the opened sums, with the loss of all calls so far."""
+        divisor = len(self.settings.parties) if privacy.divisor is None else privacy.divisor
+        claimed = Release.of(mechanism, mechanism.noise)
+        at_one = replace(claimed, noise=mechanism.noise_against(1, least_parties(self.settings)))
+        for counts, one in ((self.claimed, claimed), (self.at_one, at_one)):
+            counts[one] = counts.get(one, 0) + 1
+        unit = mechanism.granularity / divisor
+        return PrivateMean(
+            {name: np.asarray(unit * levels) for name, levels in sums.items()},
+            epsilon_of(self.claimed, privacy.delta, privacy.neighbours),
+            epsilon_of(self.at_one, privacy.delta, privacy.neighbours),
+            privacy.delta,
+        )
+
+
+def _as_array(values: Any) -> FloatArray:
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double().numpy()
+    return np.asarray(values, np.float64)

@@ -1,0 +1,196 @@
+"""A job's settings of differential privacy: whose part is bounded, how far, and the noise that every sum bears."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from hekat.codec.clip import FloatArray
+from hekat.errors import InputError
+from hekat.first_few import first_few
+from hekat.privacy.accounting import NEIGHBOURS, Neighbours, NoisedSum, Release, fit_to_lane, noise_for
+from hekat.protocol.setting_checks import check_choice, refuse_setting
+
+Unit = Literal["row", "party"]
+Batches = Literal["all", "poisson-secret"]
+
+UNITS = ("row", "party")
+BATCHES = ("all", "poisson-secret")
+# A loss clipped to [0, L] is one value more of the noised vector, of norm C / 4: it costs 3 % more noise for the rest.
+LOSS_SHARE = 0.25
+_MOST = 2.0**40
+
+
+@dataclass(frozen=True)
+class PrivacySettings:
+    """What a job promises of its sums, all of it public.
+
+    `unit`: whose term is bounded by the L2 norm `clip`: a row's gradient, or a party's whole update. `noise` is the
+    multiplier z, or follows from the `epsilon` wanted for all rounds at `delta`. `divisor`: what a sum is divided by in
+    place of its weights; None: the parties of a round (`unit` "party"). `colluders`: t_c, parties that may join the
+    reader of the sum, each knowing its own noise; None: all but two of the fewest in a sum. `batches`
+    "poisson-secret": each row is in a round by a secret coin of chance `sampling`. `alpha`: the bound of one value of a
+    party's sum; None: clip times its share of the divisor. `loss_bound`: the loss of a row, or of a party, is cut there
+    before it is noised. `moments`: a public mean and spread of columns, by name, in place of the parties' own.
+    """
+
+    unit: Unit
+    clip: float
+    delta: float
+    noise: float | None = None
+    epsilon: float | None = None
+    divisor: int | None = None
+    colluders: int | None = None
+    batches: Batches = "all"
+    sampling: float = 1.0
+    neighbours: Neighbours = "zero-out"
+    alpha: float | None = None
+    loss_bound: float = 4.0
+    moments: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_choice("privacy.unit", self.unit, UNITS)
+        check_choice("privacy.batches", self.batches, BATCHES)
+        check_choice("privacy.neighbours", self.neighbours, NEIGHBOURS)
+        for name in ("clip", "loss_bound", "noise", "epsilon", "divisor", "alpha"):
+            value = getattr(self, name)
+            if value is not None and not 1 / _MOST <= value <= _MOST:
+                refuse_setting(f"privacy.{name}", "a number from 2^-40 to 2^40", value)
+        if not 0 < self.delta < 1:
+            refuse_setting("privacy.delta", "a chance above 0, below 1: far less than one over the rows", self.delta)
+        if (self.noise is None) == (self.epsilon is None):
+            got = "neither" if self.noise is None else "both"
+            refuse_setting("privacy.noise", "the multiplier, or privacy.epsilon, which it then follows from", got)
+        if self.divisor is None and self.unit == "row":
+            expected = "a public number of rows, about as many as are in a round: weights are secret and not used"
+            refuse_setting("privacy.divisor", expected, "nothing")
+        self._check_sampling()
+        for column, (mean, spread) in self.moments.items():
+            if not (math.isfinite(mean) and math.isfinite(spread) and spread > 0):
+                refuse_setting(f"privacy.moments.{column}", "[mean, spread], spread above 0", [mean, spread])
+
+    def _check_sampling(self) -> None:
+        if self.batches == "all":
+            if self.sampling != 1:
+                refuse_setting(
+                    "privacy.sampling",
+                    "nothing, since privacy.batches is 'all': public batches bring nothing",
+                    "a rate",
+                )
+            return
+        if self.unit != "row":
+            refuse_setting(
+                "privacy.batches", "'all', since the unit is a party: everybody knows who is in a round", self.batches
+            )
+        if not 0 < self.sampling < 1:
+            refuse_setting(
+                "privacy.sampling", "a chance above 0, below 1, for each row to be in a round", self.sampling
+            )
+
+    def moments_of(self, columns: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Mean and spread of each column: 0 and 1 of one that `moments` do not name. Raises InputError."""
+        unknown = sorted(set(self.moments) - set(columns))
+        if unknown:
+            expected = "columns of the table"
+            refuse_setting("privacy.moments", expected, first_few([f"no column {name!r}" for name in unknown], 5))
+        pairs = [self.moments.get(name, (0.0, 1.0)) for name in columns]
+        return np.array([mean for mean, _ in pairs]), np.array([spread for _, spread in pairs])
+
+    def honest(self, least_parties: int) -> int:
+        """h: the parties whose noise the claim counts, of the fewest in a sum. Raises InputError."""
+        colluders = self.colluders_of(least_parties)
+        if not 1 <= colluders < least_parties:
+            refuse_setting(
+                "privacy.colluders",
+                f"1 (the reader of the sum) to {least_parties - 1}: a sum may have as few as {least_parties} parties",
+                colluders,
+            )
+        return least_parties - colluders
+
+    def colluders_of(self, least_parties: int) -> int:
+        """t_c."""
+        return max(1, least_parties - 2) if self.colluders is None else self.colluders
+
+
+@dataclass(frozen=True)
+class PrivacyPlan:
+    """A job's privacy once the model's size is known; made by `plan_privacy`.
+
+    `mechanism` is the noised sum of a round; `claimed` its release against the claim's coalition, `at_one` against the
+    reader of the sum alone.
+    """
+
+    settings: PrivacySettings
+    mechanism: NoisedSum
+    divisor: int
+    colluders: int
+    claimed: Release
+    at_one: Release
+
+    @property
+    def loss_unit(self) -> float:
+        """What a noised value of the loss is multiplied by to be a loss."""
+        return self.settings.loss_bound / (LOSS_SHARE * self.settings.clip)
+
+
+def plan_privacy(
+    privacy: PrivacySettings,
+    *,
+    value_count: int,
+    least_parties: int,
+    party_count: int,
+    rounds: int,
+    lane_bits: int,
+) -> PrivacyPlan:
+    """The noise of a job whose rounds sum `value_count` values of `least_parties` to `party_count` parties.
+
+    Raises InputError where the lanes cannot hold the noise, the coalition leaves nobody, or no noise keeps to the
+    epsilon that is wanted.
+    """
+    honest = privacy.honest(least_parties)
+    divisor = party_count if privacy.divisor is None else privacy.divisor
+    count = value_count + 1  # the loss
+    noise = privacy.noise
+    if noise is None:
+        assert privacy.epsilon is not None  # one of the two is given
+        noise = noise_for(
+            privacy.epsilon,
+            delta=privacy.delta,
+            rounds=rounds,
+            sampling=privacy.sampling,
+            neighbours=privacy.neighbours,
+            value_count=count,
+            party_count=party_count,
+        )
+    share = max(1.0, divisor / party_count) if privacy.unit == "row" else 1.0
+    mechanism = fit_to_lane(
+        clip=privacy.clip * math.hypot(1.0, LOSS_SHARE),
+        alpha=privacy.clip * share if privacy.alpha is None else privacy.alpha,
+        value_count=count,
+        noise=noise,
+        honest=honest,
+        party_count=party_count,
+        lane_bits=lane_bits,
+    )
+    return PrivacyPlan(
+        settings=privacy,
+        mechanism=mechanism,
+        divisor=divisor,
+        colluders=privacy.colluders_of(least_parties),
+        claimed=Release.of(mechanism, noise, privacy.sampling),
+        at_one=Release.of(mechanism, mechanism.noise_against(1, least_parties), privacy.sampling),
+    )
+
+
+def refuse_exact(name: str, expected: str, got: object) -> None:
+    """Raise InputError for a setting by which something would be summed without noise, or twice."""
+    raise InputError(
+        f"setting {name} refused in a job with differential privacy",
+        expected=expected,
+        got=str(got),
+        cure=f"change {name}, or remove [privacy]",
+    )

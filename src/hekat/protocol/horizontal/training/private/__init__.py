@@ -1,0 +1,1 @@
+"""Rounds with differential privacy: bounded terms, noised levels, and no sum beside them."""

@@ -1,0 +1,1 @@
+"""Differential privacy in the report of a horizontal run: sentences, tables and a plot."""

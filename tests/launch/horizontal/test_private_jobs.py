@@ -1,0 +1,220 @@
+"""Jobs with differential privacy from files to report: a site's budget over jobs and runs, and what is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hekat.cli.main import main
+from hekat.errors import BudgetError, HekatError, InputError, JobError, PartyStoppedError, PolicyError
+from hekat.launch.horizontal.run import run_job
+from hekat.report import load_summary
+from hekat.report.horizontal.page import render_page
+from hekat.report.horizontal.privacy.plot import plot_privacy
+from hekat.report.horizontal.privacy.words import privacy_table
+from hekat.run.horizontal.load_inputs import load_inputs
+
+pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
+
+PARTIES = ("north", "east", "south")
+JOB = """format = 2
+name = "visits"
+protocol = "horizontal"
+parties = ["north", "east", "south"]
+aggregator = "hub"
+data = "visits"
+classes = ["no", "yes"]
+weight_max = 100
+
+[training]
+rounds = 2
+learning_rate = 1.0
+
+[privacy]
+unit = "row"
+clip = 1.0
+noise = 4.0
+delta = 1e-4
+divisor = 150
+"""
+BUDGET = 'data_set = "patients"\ndelta = 1e-4\nepsilon = 4.0\n'
+
+
+def write_site(place: Path, budget: str = BUDGET, *, with_state: bool = True) -> Path:
+    rng = np.random.default_rng(7)
+    site = ["format = 1", "[policy]", 'protections = ["lattice"]', "max_value_bits = 24"]
+    for party in PARTIES:
+        rows = rng.normal(size=(50, 2))
+        lines = [f"{a:.4f},{b:.4f},{'yes' if a > b else 'no'}" for a, b in rows]
+        (place / f"{party}.csv").write_text("\n".join(["age,dose,ill", *lines]) + "\n")
+        site += [f"[party.{party}]"] + ([f'state = "state/{party}"'] if with_state else [])
+        site += [f'[party.{party}.data.visits]\nsource = "csv"\npath = "{place}/{party}.csv"\nlabel = "ill"']
+        site += [f"[party.{party}.privacy]\n{budget}"] if budget else []
+    (place / "site.toml").write_text("\n".join(site) + "\n")
+    return place
+
+
+def write_job(place: Path, *changes: tuple[str, str]) -> Path:
+    text = JOB
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (place / "job.toml").write_text(text)
+    return place / "job.toml"
+
+
+def play(place: Path, *changes: tuple[str, str]) -> Path:
+    return run_job(load_inputs(write_job(place, *changes)), place / "runs").folder
+
+
+def releases_in(place: Path, party: str) -> int:
+    (ledger,) = (place / "state" / party).glob("privacy-*.jsonl")
+    return len(ledger.read_text().splitlines()) - 1
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = write_site(tmp_path_factory.mktemp("private"))
+    play(place)
+    return place
+
+
+def test_summary_and_report_tell_the_claim(played: Path) -> None:
+    (run,) = (played / "runs").iterdir()
+    summary = load_summary(run)
+    found = summary["privacy"]
+    assert found["releases"] == 2
+    assert found["colluders"] == 1
+    assert (
+        found["epsilon"] == found["epsilon_by_neighbours"]["zero-out"] < found["epsilon_by_neighbours"]["replace-one"]
+    )
+    assert found["epsilon_if_continuous"] < found["epsilon"]
+    assert [one["round"] for one in found["by_round"]] == [1, 2]
+    assert found["by_round"][1]["epsilon"] == pytest.approx(found["epsilon"])
+    assert [(one["party"], one["releases"], one["limit"]) for one in found["budgets"]] == [
+        (party, 2, 4.0) for party in PARTIES
+    ]
+    # Neither a count of rows nor one of clipped values is summed: what stands in their place is public.
+    assert summary["clipped"] == {"count": 0, "of": 2 * 3 * 3}
+    assert summary["convergence_bias"] is None
+    table = privacy_table(summary)
+    assert table is not None
+    assert any("nobody proves" in note for note in summary["notes"])
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    told = [event["privacy"] for event in events if event["event"] == "round"]
+    assert [one["release_count"] for one in told] == [1, 2]
+    assert told[1]["spent"]["limit"] == 4.0
+
+
+def test_every_job_on_the_data_set_adds_up_until_none_is_trained(tmp_path: Path) -> None:
+    """Two rounds at z = 4 are epsilon 1.27, four 1.88: a third job would pass 2.2, whatever it is called."""
+    place = write_site(tmp_path, BUDGET.replace("4.0", "2.2"))
+    for number in (1, 2):
+        play(place, ('name = "visits"', f'name = "visits {number}"'))
+        assert releases_in(place, "north") == releases_in(place, "south") == 2 * number
+    with pytest.raises(BudgetError, match="the privacy budget of data set 'patients' is spent: 2 rounds"):
+        play(place, ('name = "visits"', 'name = "visits 3"'))
+    assert releases_in(place, "north") == 4
+    assert len(list((place / "runs").iterdir())) == 2
+
+
+def test_a_failed_round_stays_charged_and_a_resumed_one_is_charged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hekat.protocol.horizontal.training.private.noised_sums import NoisedSums
+
+    place = write_site(tmp_path)
+    honest = NoisedSums.sum_noised
+
+    def fail(self, step, levels):
+        if step == "round-2":
+            raise PolicyError("the line broke", expected="a line")
+        return honest(self, step, levels)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(NoisedSums, "sum_noised", fail)
+        with pytest.raises(PartyStoppedError):
+            play(place)
+    assert 1 <= releases_in(place, "north") <= 2
+    before = {party: releases_in(place, party) for party in PARTIES}
+    (stopped,) = (place / "runs").iterdir()
+    run = run_job(load_inputs(place / "job.toml"), place / "runs", resume_from=stopped).folder
+    assert {party: releases_in(place, party) for party in PARTIES} == {party: n + 1 for party, n in before.items()}
+    assert load_summary(run)["privacy"]["releases"] == before["north"] + 1
+
+
+@pytest.mark.parametrize(
+    ("site", "changes", "error", "text"),
+    [
+        ({"budget": ""}, (), JobError, "grants no privacy budget"),
+        ({"with_state": False}, (), JobError, "no place that outlasts runs"),
+        ({"budget": BUDGET + 'unit = "party"\n'}, (), PolicyError, "privacy.unit is not the one"),
+        ({"budget": BUDGET + 'neighbours = "replace-one"\n'}, (), PolicyError, "privacy.neighbours is not the one"),
+        ({"budget": BUDGET.replace("4.0", "0.1")}, (), BudgetError, "would pass the limit"),
+        ({"budget": BUDGET.replace("4.0", "-1.0")}, (), JobError, "epsilon refused"),
+        ({"budget": BUDGET.replace("1e-4", "1.5")}, (), JobError, "delta refused"),
+        ({}, (("delta = 1e-4", "delta = 0.05"),), PolicyError, "too large for the rows of north"),
+        ({}, (("[privacy]", "[codec]\nvalue_bits = 6\n[privacy]"),), InputError, "lanes of 6 bits cannot hold"),
+        ({}, (("[privacy]", "[compare]\nalone = true\n[privacy]"),), InputError, "compare.alone refused"),
+        ({}, (("[privacy]", "[checks]\nexactness = true\n[privacy]"),), InputError, "checks.exactness refused"),
+        ({}, (("[privacy]", "[privacy.moments]\nsex = [0, 1]\n[privacy]"),), InputError, "no column 'sex'"),
+        ({}, (("[privacy]", "[privacy.moments]\nage = [0]\n[privacy]"),), JobError, "moments.age has the wrong type"),
+        ({}, (("noise = 4.0", "nose = 4.0"),), HekatError, "privacy.noise"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_before_anything_is_trained(
+    tmp_path: Path, site: dict, changes: tuple, error: type[HekatError], text: str
+) -> None:
+    place = write_site(tmp_path, **site)
+    with pytest.raises(error, match=text):
+        play(place, *changes)
+    assert not (place / "state").exists()
+    assert not (place / "runs").exists()
+
+
+def test_a_dry_run_tells_all_of_it_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = write_site(tmp_path)
+    assert main(["run", str(write_job(place)), "--dry-run", "--runs", str(place / "runs")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "epsilon, proved (zCDP) 1.27" in shown
+    assert "epsilon at t_c = 1" in shown
+    assert "north 0 of 4 (4 left)" in shown
+    assert not (place / "state").exists()
+
+
+def test_a_budget_that_a_job_leaves_no_room_ends_the_command_with_its_cure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = write_site(tmp_path, BUDGET.replace("4.0", "0.5"))
+    assert main(["run", str(write_job(place)), "--runs", str(place / "runs")]) == 2
+    assert "the privacy budget of data set 'patients' is spent" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_secret_coins_and_public_moments_train_a_model(tmp_path: Path) -> None:
+    place = write_site(tmp_path, BUDGET.replace("4.0", "90.0"))
+    folder = play(
+        place,
+        ("noise = 4.0", 'noise = 1.0\nbatches = "poisson-secret"\nsampling = 0.5'),
+        ("divisor = 150", "divisor = 75\n[privacy.moments]\nage = [0.0, 2.0]"),
+    )
+    found = load_summary(folder)["privacy"]
+    assert found["batches"] == "poisson-secret"
+    assert math.isfinite(found["epsilon"])
+    ledger = next((place / "state" / "north").glob("privacy-*.jsonl")).read_text().splitlines()
+    assert json.loads(ledger[1])["sampling"] == 0.5
+
+
+@pytest.mark.drawn
+def test_epsilon_is_drawn_by_round_and_not_where_sums_were_exact(played: Path) -> None:
+    (run,) = (played / "runs").iterdir()
+    summary = load_summary(run)
+    drawn = plot_privacy(summary)
+    assert drawn is not None
+    assert drawn.startswith('<svg role="img" aria-label="Epsilon of the job by round')
+    assert plot_privacy({**summary, "privacy": {}}) is None
+    assert "What the model may tell of one row" in render_page(summary)

@@ -1,0 +1,136 @@
+"""Noised means in a loop of one's own: what is sent is bounded and noised, and epsilon counts every call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hekat
+from hekat.errors import InputError, ProtocolError
+from hekat.own_loop.private import private_mean
+from hekat.privacy import ClippedRows, clip_rows
+from hekat.privacy.accounting import epsilon_of
+from hekat.privacy.noised_levels import noised_levels
+
+pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
+
+PARTIES = ["north", "lake", "county"]
+
+
+def _gradients(party: str) -> np.ndarray:
+    return np.random.default_rng(len(party)).normal(size=(20, 3))
+
+
+def test_rows_and_their_noise_are_all_that_is_in_the_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[np.ndarray] = []
+
+    def record(values, mechanism):
+        sent.append(noised_levels(values, mechanism))
+        return sent[-1]
+
+    monkeypatch.setattr(private_mean, "noised_levels", record)
+
+    def play(party):
+        rows = clip_rows({"w": _gradients(party.name)}, clip=0.5)
+        calls = [party.aggregate_private(rows, clip=0.5, noise=3.0, delta=1e-5, divisor=60) for _ in range(2)]
+        return calls, rows
+
+    run = hekat.federate(play, PARTIES)
+    (first, second), _ = run.results["north"]
+    assert len(sent) == 6
+    assert not np.array_equal(first.mean["w"], second.mean["w"])
+    for name in PARTIES:
+        assert np.array_equal(run.results[name][0][0].mean["w"], first.mean["w"])
+    mechanism, _ = private_mean.PrivateMeans(_settings()).plan(run.results["north"][1], _privacy())
+    assert np.allclose(first.mean["w"] + second.mean["w"], mechanism.granularity / 60 * sum(sent), rtol=1e-12)
+    release = private_mean.Release.of(mechanism, 3.0)
+    assert first.epsilon == epsilon_of({release: 1}, 1e-5)
+    assert second.epsilon == epsilon_of({release: 2}, 1e-5)
+    assert second.epsilon_at_one <= second.epsilon
+
+
+def _settings():
+    from hekat.protocol.secure_sum.settings import SumSettings
+
+    return SumSettings(tuple(PARTIES), "aggregator", 1)
+
+
+def _privacy(**changes):
+    from hekat.protocol.horizontal.privacy_settings import PrivacySettings
+
+    return PrivacySettings(**{"unit": "row", "clip": 0.5, "noise": 3.0, "delta": 1e-5, "divisor": 60, **changes})
+
+
+def test_a_party_is_bounded_as_a_whole() -> None:
+    _, values = private_mean.PrivateMeans(_settings()).plan(
+        {"w": np.full(4, 10.0), "b": np.ones(1)}, _privacy(unit="party", divisor=None)
+    )
+    assert np.sqrt(sum(float((each**2).sum()) for each in values.values())) == pytest.approx(0.5, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "text"),
+    [
+        ({"w": np.ones(3)}, {}, "not of the unit"),
+        (ClippedRows({"w": np.ones(3)}, 0.5), {"unit": "party"}, "not of the unit"),
+        (ClippedRows({"w": np.ones(3)}, 0.7), {}, "clipped to another norm"),
+        (ClippedRows({"w": np.ones(3)}, 0.5), {"noise": 1e6}, "cannot hold the noise"),
+        (ClippedRows({"w": np.ones(3)}, 0.5), {"colluders": 3}, "privacy.colluders"),
+    ],
+)
+def test_what_would_break_the_claim_is_refused(part, changes, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        private_mean.PrivateMeans(_settings()).plan(part, _privacy(**changes))
+
+
+def test_a_loop_promises_one_thing() -> None:
+    means, rows = private_mean.PrivateMeans(_settings()), ClippedRows({"w": np.ones(3)}, 0.5)
+    means.plan(rows, _privacy())
+    means.plan(rows, _privacy(noise=5.0))
+    with pytest.raises(InputError, match="promise one thing"):
+        means.plan(rows, _privacy(delta=1e-6))
+
+
+def test_protections_that_show_single_updates_are_refused() -> None:
+    def play(party):
+        return party.aggregate_private({"w": np.ones(3)}, clip=1.0, noise=3.0, delta=1e-5)
+
+    with pytest.raises(InputError, match="need sums that nobody sees a part of"):
+        hekat.federate(play, PARTIES, protection="none")
+
+
+def test_parties_with_other_noise_open_nothing() -> None:
+    def play(party):
+        noise = 3.0 if party.name == "lake" else 0.1
+        return party.aggregate_private({"w": np.ones(3)}, clip=1.0, noise=noise, delta=1e-5)
+
+    with pytest.raises(ProtocolError, match="the settings of a noised mean"):
+        hekat.federate(play, PARTIES)
+
+
+def test_rows_are_clipped_one_by_one_over_all_tensors() -> None:
+    rng = np.random.default_rng(1)
+    rows = {"w": rng.normal(size=(9, 2, 3)), "b": rng.normal(size=(9, 4))}
+    rows["w"][3] = np.nan
+    found = clip_rows(rows, 1.5)
+    wanted = {name: np.zeros(values.shape[1:]) for name, values in rows.items()}
+    for row in range(9):
+        norm = np.sqrt(sum(float((values[row] ** 2).sum()) for values in rows.values()))
+        if np.isfinite(norm):
+            for name, values in rows.items():
+                wanted[name] += values[row] * min(1.0, 1.5 * (1 - 2**-20) / norm)
+    for name, each in wanted.items():
+        np.testing.assert_allclose(found.sums[name], each, atol=1e-12)
+    both = found + clip_rows(rows, 1.5)
+    np.testing.assert_allclose(both.sums["b"], 2 * wanted["b"], atol=1e-12)
+    with pytest.raises(InputError, match="two kinds"):
+        found + clip_rows(rows, 1.0)
+    assert clip_rows({"w": np.zeros((0, 3))}, 1.0).sums["w"].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("rows", [{}, {"w": np.ones((2, 3)), "b": np.ones((3, 1))}, {"w": np.float64(1.0)}])
+def test_row_gradients_that_are_none_are_refused(rows) -> None:
+    with pytest.raises(InputError, match="row gradients refused"):
+        clip_rows(rows, 1.0)
+    with pytest.raises(InputError, match="clip refused"):
+        clip_rows({"w": np.ones((2, 3))}, 0.0)
