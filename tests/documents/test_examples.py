@@ -35,6 +35,11 @@ def test_the_loops_of_a_split_network_are_those_of_their_example() -> None:
     assert [heart in example for heart in hearts] == [True, True, False]
 
 
+def test_the_heart_of_the_selective_loop_is_that_of_its_example() -> None:
+    heart, _ = blocks(TEXTS["docs/how_to/selective.md"], "python")
+    assert heart in (ROOT / "examples" / "own_loop_selective.py").read_text(encoding="utf-8")
+
+
 def test_the_job_of_the_tutorial_passes_every_check(tmp_path: Path) -> None:
     job, site = blocks(TEXTS["docs/tutorials/own_data.md"], "toml")
     (tmp_path / "job.toml").write_text(job, encoding="utf-8")

@@ -54,6 +54,16 @@ def test_the_numpy_example_comes_near_to_all_rows_in_one_place(run_example) -> N
 
 
 @pytest.mark.long
+def test_the_selective_example_learns_as_the_whole_one(run_example) -> None:
+    pytest.importorskip("torch", reason="needs hekat[torch]")
+    said = run_example("own_loop_selective.py")
+    in_part, whole = (float(found) for found in re.findall(r"train_\w+: ([\d.]+)%", said))
+    assert min(in_part, whole) > 90
+    assert "IN THE CLEAR" in said.split("train_in_part")[0]
+    assert "IN THE CLEAR" not in said.split("train_in_part")[1]
+
+
+@pytest.mark.long
 def test_the_example_of_trees_tells_benign_tumours_apart(run_example) -> None:
     assert float(re.search(r"test rows: ([\d.]+)", run_example("own_loop_trees.py"))[1]) > 0.98
 

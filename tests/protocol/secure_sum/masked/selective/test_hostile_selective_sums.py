@@ -197,7 +197,10 @@ def stopped_by(settings, sum_up, change, requests=ask) -> BaseException:
     return raised.value
 
 
-@pytest.mark.parametrize("sums", [b"", bytes(3 * CLEAR_COUNT - 1), b"\xff" * 3 * CLEAR_COUNT])
+SIZE = FORM.sum_bytes(CLEAR_COUNT, 5)
+
+
+@pytest.mark.parametrize("sums", [b"", bytes(SIZE - 1), bytes(SIZE + 1), b"\xff" * SIZE])
 def test_what_is_no_sum_of_so_many_levels_ends_the_run(sums, sum_up) -> None:
     def change(to, step, message):
         return ClearSumBlockMessage(sums) if isinstance(message, ClearSumBlockMessage) and to == "c" else None

@@ -36,8 +36,8 @@ class ClearForm:
         return 1 if self.value_bits <= 8 else 2 if self.value_bits <= 16 else 4
 
     def sum_bits(self, addend_count: int) -> int:
-        """Bits of a sum of so many levels, whole bytes."""
-        return -(-(2 * addend_count * self.level).bit_length() // 8) * 8
+        """Bits of a sum of so many levels, as a number from 0."""
+        return (2 * addend_count * self.level).bit_length()
 
     def sum_bytes(self, value_count: int, addend_count: int) -> int:
         """Bytes of so many sums."""
