@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hekat import bigint, lattice, paillier, rsa
     from hekat.encrypted_array import array
-    from hekat.own_loop import Party, SplitGuest, SplitHost, federate, federate_split
+    from hekat.own_loop import Party, SplitGuest, SplitHost, federate, federate_split, start_adapters
 
     __version__: str
 
-_OWN_LOOP = ("Party", "SplitGuest", "SplitHost", "federate", "federate_split")
+_OWN_LOOP = ("Party", "SplitGuest", "SplitHost", "federate", "federate_split", "start_adapters")
 __all__ = [
     "Party",
     "SplitGuest",
@@ -25,6 +25,7 @@ __all__ = [
     "lattice",
     "paillier",
     "rsa",
+    "start_adapters",
 ]
 
 

@@ -18,6 +18,7 @@ from hekat.protocol.horizontal.slot_ceiling import most_slots, value_count_of
 from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
 from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
 from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
+from hekat.protocol.secure_sum.index_sets.votes import votes_step
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -79,8 +80,12 @@ def _serve_mean(
     roster: Roster, settings: SumSettings, summation: Summation, number: int, *, fresh_bounds: bool
 ) -> None:
     step = f"round-{number}"
+    votes = settings.keep.votes
+    if votes:
+        summation.serve(votes_step(step))
     serve_bounds(roster, settings, summation, step, first=fresh_bounds)
-    summation.serve(step, then=f"round-{number + 1}")
+    # The secret of a round's first sum can be dealt ahead where that is the round's own.
+    summation.serve(step, then="" if votes else f"round-{number + 1}")
     serve_round_end(roster, step)
 
 

@@ -27,6 +27,8 @@ class RoundRecord:
     """Parties whose update was longer than `max_norm`, and was scaled down to it."""
     clear_count: int = 0
     """Values of each update that a mask left in the clear."""
+    whole_count: int = 0
+    """Values of all tensors that were summed; more than `value_count` where some stayed at home."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,13 @@ class RoundCost:
     """Updates that were longer than `max_norm`."""
     clear_count: int = 0
     """Values of each update that a mask left in the clear: the aggregator saw them, party by party."""
+    whole_count: int = 0
+    """Floats that were summed, with those that stayed at home; 0 where all were sent."""
 
     @property
     def float32_bytes(self) -> int:
-        """What one party's values take as plain float32, each way."""
-        return FLOAT32_BYTES * self.value_count
+        """What all of one party's values take as plain float32, each way."""
+        return FLOAT32_BYTES * max(self.whole_count, self.value_count)
 
     @property
     def bits_per_value(self) -> float:
@@ -155,6 +159,7 @@ def cost_rounds(
             bytes=found[record.round],
             clear_count=record.clear_count,
             scaled_down_count=record.scaled_down_count,
+            whole_count=record.whole_count,
         )
         for record in sorted(records, key=lambda record: record.round)
     )

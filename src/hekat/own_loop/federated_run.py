@@ -35,6 +35,7 @@ from hekat.own_loop.turns import Turns
 from hekat.progress_line import ProgressLine
 from hekat.protocol.in_process import make_sessions, play_in_process
 from hekat.protocol.role_session import LEDGER_FOLDER, RoleSession
+from hekat.protocol.secure_sum.index_sets.settings import KeepBy, KeepSettings
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
 from hekat.protocol.secure_sum.settings import Clipping, CodecSettings, Opening, Protection, SumSettings
 from hekat.scheme.paillier import KeyPair, generate_keys
@@ -89,6 +90,8 @@ def federate(
     clipping: Clipping = "adaptive",
     alpha: float | None = None,
     max_norm: float | None = None,
+    keep: float = 1.0,
+    keep_by: KeepBy = "vote",
     aggregator: str = "aggregator",
     authority: str | None = None,
     key_bits: int = 3072,
@@ -113,6 +116,9 @@ def federate(
         alpha: the bound for "fixed", the first bound for "adaptive"; None: found from encrypted counts.
         max_norm: the greatest L2 norm of a party's change of its state, all tensors together: a longer one is scaled
             down to it, and a longer mean is used by nobody. Such a loop begins with `start_from`. None: no bound.
+        keep: the share of all values that a party sends in a round, above 0 to 1; what stays at home is added to its
+            next change. Below 1 such a loop begins with `start_from`.
+        keep_by: how parties agree which values these are: "vote", "top_k" or "random_k".
         aggregator: the name of the role that adds.
         authority: the name of the role that opens, for opening "authority".
         key_bits: bits of the Paillier key, for protection "paillier".
@@ -164,6 +170,7 @@ def federate(
             max_norm=0.0 if max_norm is None else as_number("max_norm", max_norm),
         ),
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
+        keep=KeepSettings(as_number("keep", keep), as_text("keep_by", keep_by)),  # type: ignore[arg-type]
     )
     notes = Notes()
     if protection == "lattice":
@@ -279,4 +286,5 @@ def _title(settings: SumSettings, costs: Costs) -> str:
     loud = f". {LOUD_NONE}" if settings.protection == "none" else ""
     if costs.clear_count:
         loud = f". {costs.clear_count:,} of {costs.value_count:,} VALUES SENT WERE IN THE CLEAR"
-    return f"{len(settings.parties)} parties, {rounds}, protection {settings.protection}{opened}{loud}"
+    kept = f", keep = {settings.keep.share:g} by {settings.keep.by}" if settings.keep.is_on else ""
+    return f"{len(settings.parties)} parties, {rounds}{kept}, protection {settings.protection}{opened}{loud}"

@@ -16,6 +16,7 @@ from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import call_step, sum_step
 from hekat.own_loop.averaging import Call, References, frozen_names, is_module, load_into, replace_in, restore
 from hekat.own_loop.canonical_value import digest_value
+from hekat.own_loop.changes.change_sums import make_change_sums
 from hekat.own_loop.costs import RoundRecord
 from hekat.own_loop.integers import as_integers, describe_integers
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
@@ -28,14 +29,13 @@ from hekat.privacy import Mask, MaskRules, SensitivityMap
 from hekat.privacy.accounting import Neighbours
 from hekat.privacy.clipped_rows import ClippedRows
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
-from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, sizes_of, total_clipped
-from hekat.protocol.secure_sum.aggregation import Aggregation, SumRequest
+from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, total_clipped
+from hekat.protocol.secure_sum.aggregation import Aggregation
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.integer_sums import IntArray, digest_integers, sum_integers
 from hekat.protocol.secure_sum.selective.agree_on_mask import WeightedMap, agree_on_mask
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.protocol.secure_sum.streamed_tensor import scale_streamed
-from hekat.protocol.secure_sum.update_norm import SCALED_DOWN, UpdateNorm
+from hekat.protocol.secure_sum.update_norm import SCALED_DOWN
 from hekat.protocol.stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Party:
         self._channel, self._settings, self._aggregation = channel, settings, aggregation
         self._digest_key, self._around = digest_key, surroundings
         self._references = References()
-        self._norm = UpdateNorm(settings)
+        self._sums = make_change_sums(channel, settings, aggregation, surroundings.stopwatch, digest_key)
         self._private = PrivateMeans(settings)
         self._policies: dict[Any, ClippingPolicy] = {}
         self._masks = FittedMasks(settings, channel.party, surroundings.note)
@@ -145,6 +145,7 @@ class Party:
         with self._code.calling():
             with self._around.stopwatch.measure("encode"):
                 self._check_weight(weight)
+                self._sums.check_mask(mask)
                 label, digest = ("", b"") if same is None else self._digest(*same)
                 module, state, selection = self._select(state, parameters)
                 if mask is not None:
@@ -301,6 +302,7 @@ class Party:
             self._agree_on(digest)
             self._call(self._describe(START, call, label=_START_LABEL, digest=digest))
             self._references.take(call)
+            self._sums.begin_anew(call)
 
     def check_same(self, label: str, value: Any) -> None:
         """Find out whether all parties have the same `value`.
@@ -443,16 +445,8 @@ class Party:
             policy = make_policy(settings.codec, self._aggregation)
         self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh, label=label, digest=same, mask=mask))
         self._policies[call.kind] = policy
-        with self._around.stopwatch.measure("encode"):
-            streams, factor = self._norm.limit_streamed(dict(call.tensors))
-        scaled = scale_streamed(streams, weight, settings.weight_max)
-        bounds = policy.bounds_for(self._aggregation, step, scaled)
-        with self._around.stopwatch.measure("encode"):
-            counters = policy.counters_for(scaled, bounds, len(settings.parties))
-            counters += self._norm.counters_for(factor)
-        aggregate = self._aggregation.weighted_mean(SumRequest(step, streams, bounds, weight, counters, mask=mask))
-        self._norm.check_streamed(step, aggregate, streams, bounds)
-        policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
+        summed = self._sums.sum(call, weight, step, policy, mask)
+        aggregate = summed.aggregate
         with self._around.stopwatch.measure("decode"):
             self._references.take(call)
             digest = call.digest(self._digest_key)
@@ -463,13 +457,14 @@ class Party:
         self._around.on_round(
             RoundRecord(
                 round=self._rounds,
-                value_count=sum(tensor.size for tensor in call.tensors.values()),
-                clipped_count=total_clipped(aggregate.counters, list(scaled)),
+                value_count=sum(summed.sizes.values()),
+                clipped_count=total_clipped(aggregate.counters, list(summed.sizes)),
                 weight_sum=aggregate.weight_sum,
                 party_count=aggregate.party_count,
-                bounds=dict(bounds),
+                bounds=dict(summed.bounds),
                 scaled_down_count=aggregate.counters.get(SCALED_DOWN, 0),
                 clear_count=clear_count_of(mask),
+                whole_count=sum(tensor.size for tensor in call.tensors.values()),
             )
         )
 
@@ -484,9 +479,10 @@ class Party:
             )
 
     def _check_difference(self, call: Call) -> None:
-        if self._norm.is_on and not call.is_known:
+        why = self._sums.why_changes
+        if why and not call.is_known:
             raise InputError(
-                f"party {self.name}: max_norm bounds changes, and round {self._rounds + 1} would send whole values",
+                f"party {self.name}: {why}, and round {self._rounds + 1} would send whole values",
                 expected="tensors with a value that all parties hold already",
                 got="some for the first time",
                 cure="call party.start_from(state) with the state that all parties begin with",

@@ -72,8 +72,11 @@ def _bytes_table(costs: Costs) -> Table:
         updates = sum(one.party_count for one in costs.rounds)
         clipped += f"; updates scaled down to max_norm: {costs.scaled_down_count} of {updates}"
     clear = f", {last.clear_count} of them IN THE CLEAR," if last.clear_count else ""
+    values = f"{last.value_count}"
+    if last.whole_count > last.value_count:
+        values += f" of {last.whole_count}"
     heading = (
-        f"Bytes of a party in round {last.round}: {last.value_count} values{clear} at {last.bits_per_value:.1f} bits "
+        f"Bytes of a party in round {last.round}: {values} values{clear} at {last.bits_per_value:.1f} bits "
         f"up; clipped in all rounds: {clipped}"
     )
     return heading, ["what", "bytes", "to float32"], rows

@@ -7,6 +7,7 @@ from typing import Literal
 
 from hekat.errors import PolicyError
 from hekat.protocol.role_names import check_role_name
+from hekat.protocol.secure_sum.index_sets.settings import KeepSettings, check_keep
 from hekat.protocol.secure_sum.participation_settings import check_participation, sample_size_of
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 from hekat.scheme.lattice import choose_parameters
@@ -51,7 +52,7 @@ class SumSettings:
     `opening` names the roles that open sums under protection `lattice`; `authority` is the key authority's name.
     `key_bits` is the size of the key for protection `paillier`.
     In each round ceil(`participation` * parties) of the parties upload. A sum of fewer than `min_parties` updates is
-    not opened; 0 leaves that to the protection.
+    not opened; 0 leaves that to the protection. `keep`: which part of an update a party sends.
     """
 
     parties: tuple[str, ...]
@@ -66,6 +67,7 @@ class SumSettings:
     check_sum: bool = False
     participation: float = 1.0
     min_parties: int = 0
+    keep: KeepSettings = field(default_factory=KeepSettings)
 
     def __post_init__(self) -> None:
         check_parties(self.parties, self.aggregator, allow_two_parties=self.allow_two_parties)
@@ -77,6 +79,9 @@ class SumSettings:
         _check_codec(self.codec)
         _check_opening(self)
         check_participation(self.participation, self.min_parties, len(self.parties))
+        check_keep(self.keep, share_name="keep", by_name="keep_by")
+        if self.keep.is_on:
+            _check_owed(self.codec)
 
     @property
     def leader(self) -> str:
@@ -157,6 +162,16 @@ def _check_codec(codec: CodecSettings) -> None:
         refuse_setting("codec.max_norm", "a bound from 2^-40 to 2^40, or 0 for none", codec.max_norm)
     if not 0 < codec.target_clipped_fraction < 1:
         refuse_setting("codec.target_clipped_fraction", "a fraction between 0 and 1", codec.target_clipped_fraction)
+
+
+def _check_owed(codec: CodecSettings) -> None:
+    """Refuse codecs under which a party that sends a part of its update cannot say what it owes, or is cut badly."""
+    reason = "since keep leaves values at home"
+    if codec.rounding == "stochastic":
+        refuse_setting("codec.rounding", f"'nearest', {reason} that a party knows exactly", "'stochastic'")
+    if codec.clipping == "daciq":
+        expected = f"'adaptive' or 'fixed', {reason}: the largest ones are not spread as dACIQ takes them to be"
+        refuse_setting("codec.clipping", expected, "'daciq'")
 
 
 def _check_opening(settings: SumSettings) -> None:

@@ -175,6 +175,8 @@ class AdaptiveClipping:
     def learn(self, sums: dict[str, int], sizes: dict[str, int], party_count: int) -> None:
         for name, bound in self.known.items():
             value_count = sizes[name] * party_count
+            if not value_count:
+                continue  # nothing of this tensor was sent
             allowed = self._target * value_count
             clipped = sums[f"clipped/{name}"]
             if clipped > allowed:

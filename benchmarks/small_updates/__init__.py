@@ -1,0 +1,1 @@
+"""Measurements of updates that are smaller than the model."""
