@@ -1,1 +1,1 @@
-"""What the benchmark of differential privacy trains: central DP-SGD, and jobs with privacy beside it."""
+"""What benchmarks of differential privacy train, and measurements of what a model tells of rows."""

@@ -28,6 +28,7 @@ SITE = """format = 1
 [policy]
 protections = ["lattice", "paillier", "none"]
 openings = ["committee", "authority", "shared"]
+min_masked = 0.1
 [party.a]
 paillier_key = "leader.key"
 """
@@ -39,6 +40,7 @@ CASES = {
     "shared": ('[protection]\nopening = "shared"', 0),
     "checked-sums": ("[protection]\ncheck_sum = true", 0),
     "checked-sums-of-an-authority": ('[protection]\nopening = "authority"\nauthority = "notary"\ncheck_sum = true', 0),
+    "masked-part": ("[protection]\nmasked = 0.4", 0),
     "daciq": ('[codec]\nclipping = "daciq"', 0),
     "fixed": ('[codec]\nclipping = "fixed"\nalpha = 0.5\nvalue_bits = 8', 0),
     "few-values-of-24-bits": ("parties = 5\n[codec]\nvalue_bits = 24", 0),
@@ -158,7 +160,14 @@ def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None
 @pytest.mark.long
 @pytest.mark.parametrize("most", [announced_block.MOST_BYTES, 0], ids=["one message", "blocks that follow"])
 @pytest.mark.parametrize(
-    "job", ["", "[training]\nrounds = 3\n[validation]\nfolds = 2"], indirect=True, ids=["rounds", "folds"]
+    "job",
+    [
+        "",
+        "[training]\nrounds = 3\n[validation]\nfolds = 2",
+        "[protection]\nmasked = 0.4\nrefresh = 2\n[training]\nrounds = 5",
+    ],
+    indirect=True,
+    ids=["rounds", "folds", "new masks"],
 )
 def test_all_rounds_are_at_least_what_a_run_sends_in_sums(most, job, channels, tmp_path, monkeypatch) -> None:
     """Uploads of further sums go with their announcements, or after them."""
@@ -166,7 +175,7 @@ def test_all_rounds_are_at_least_what_a_run_sends_in_sums(most, job, channels, t
     monkeypatch.setattr(estimating, "_protections", lambda inputs: ["lattice"])
     found = cost_of_job(load_inputs(job)).to_json()["protections"][0]
     play(load_inputs(job), tmp_path / "runs")
-    groups = ("round-", "standardise/", "fold-")
+    groups = ("round-", "standardise/", "fold-", "mask")
     sent = sum(
         traffic.sent_bytes
         for channel in channels

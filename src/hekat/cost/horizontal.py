@@ -16,6 +16,7 @@ from hekat.cost.rehearsed_training import RoundSums, rehearse_seconds, rehearse_
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import HekatError
 from hekat.job.horizontal.job_file import PROTOCOL
+from hekat.protocol.horizontal.selective_settings import MASK_GROUP
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.validation import fold_group
 from hekat.protocol.secure_sum.cost.packing import Packing
@@ -173,7 +174,7 @@ def _under(settings: HorizontalSettings, protection: str) -> HorizontalSettings:
     if protection == settings.protection:
         return settings
     codec = replace(settings.codec, layout="balanced")
-    others = {"authority": None, "opening": "committee", "check_sum": False}
+    others = {"authority": None, "opening": "committee", "check_sum": False, "selective": None}
     return replace(settings, protection=protection, codec=codec, **others)  # type: ignore[arg-type]
 
 
@@ -203,7 +204,7 @@ def plan_round(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundP
     first = sums.of_round(1, settings.validation.every)
     for earlier in (*sums.before, first)[: len(sums.before) + min(1, number - 1)]:
         secrets.take(earlier, len(samples.parties_in(earlier.step)))
-    secrets.skip(max(0, number - 2))
+    secrets.skip(max(0, number - 2) + len(sums.of_mask) * len(_refreshes(settings)))
     uploaders = samples.parties_in(shape.step)
     return RoundPlan(shape, uploaders, *secrets.take(shape, len(uploaders)), sums)
 
@@ -239,7 +240,7 @@ def _cost(
         _bytes_of(settings, plan.sums.before, samples, SecretsSoFar(settings.sums)),
         _bytes_of(settings, plan.sums.after, samples, SecretsSoFar(settings.sums, plan.upload_number + 1)),
         shape.value_count,
-        _naming_bytes(settings) - _saved_bytes(settings, plan),
+        _naming_bytes(settings) - _saved_bytes(settings, plan) + _refresh_bytes(settings, plan, samples),
     )
 
 
@@ -252,7 +253,25 @@ def _naming_bytes(settings: HorizontalSettings) -> int:
     folds = 0 if shares_secrets(settings.sums) else settings.validation.folds
     groups = ["", *(f"{fold_group(fold)}/" for fold in range(1, folds + 1))]
     later = range(2, settings.training.round_count + 1)
-    return told * sum(len(f"{group}round-{number}") for group in groups for number in later)
+    # Ahead of a new mask a round names nothing.
+    unnamed = told * sum(len(f"round-{number}") for number in _refreshes(settings))
+    return told * sum(len(f"{group}round-{number}") for group in groups for number in later) - unnamed
+
+
+def _refresh_bytes(settings: HorizontalSettings, plan: RoundPlan, samples: Participation) -> int:
+    """What it takes to agree on masks after the first one, for a part of every update."""
+    refreshes = _refreshes(settings)
+    if not refreshes or settings.selective is None:
+        return 0
+    group = settings.selective.group_before(refreshes[-1])
+    shapes = [shape.at(shape.step.replace(MASK_GROUP, group, 1)) for shape in plan.sums.of_mask]
+    return len(refreshes) * _bytes_of(settings, shapes, samples, SecretsSoFar(settings.sums, plan.upload_number))
+
+
+def _refreshes(settings: HorizontalSettings) -> list[int]:
+    """The rounds after the first one that begin with a new mask."""
+    selective, last = settings.selective, settings.training.round_count
+    return [number for number in range(2, last + 1) if selective is not None and selective.is_due(number)]
 
 
 def _saved_bytes(settings: HorizontalSettings, plan: RoundPlan) -> int:
@@ -327,6 +346,8 @@ def _detail(settings: HorizontalSettings, shape: SumShape, uploader_count: int) 
     if settings.protection == "lattice":
         name = parameters_of(settings.sums, shape, uploader_count).name
         found = f"set {name}, opening {settings.opening}"
+        if settings.selective is not None:
+            found += f"; {settings.selective.in_words}"
         if not needs_draw(settings.sums):
             return found
         return f"{found}: {say_members(settings.parties)} (here the first named stand for them)"

@@ -13,12 +13,14 @@ import numpy as np
 
 from hekat.data import Table
 from hekat.protocol.horizontal.categories.agree_on_categories import agree_on_categories
+from hekat.protocol.horizontal.selective_settings import MASK_GROUP
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.cost.recorded_sums import SumRecorder, SumShape
+from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 
@@ -36,6 +38,11 @@ class RoundSums:
     validated: SumShape
     plain: SumShape
     after: tuple[SumShape, ...]
+
+    @property
+    def of_mask(self) -> tuple[SumShape, ...]:
+        """The sums by which a mask is agreed on, where a job masks a part of every update."""
+        return tuple(shape for shape in self.before if group_of(shape.step) == MASK_GROUP)
 
     def of_round(self, number: int, every: int) -> SumShape:
         """The sum of round `number`; from the first on, every `every`-th round's sum may carry a validation."""

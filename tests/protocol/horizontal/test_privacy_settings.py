@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from hekat.errors import InputError
+from hekat.privacy import MaskRules
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
+from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
@@ -41,6 +43,7 @@ def _settings(privacy: PrivacySettings = ROWS, **changes: Any) -> HorizontalSett
         ({"training": replace(TRAINING, algorithm="lbfgs")}, "training.algorithm"),
         ({"training": replace(TRAINING, error_feedback=True)}, "training.error_feedback"),
         ({"training": replace(TRAINING, batch_rows=8)}, "training.batch_rows"),
+        ({"selective": SelectiveSettings(MaskRules(0.1))}, "protection.masked"),
         ({"validation": ValidationSettings(hold_out=0.2)}, "validation.hold_out"),
         ({"validation": ValidationSettings(folds=3)}, "validation.folds"),
         ({"codec": CodecSettings(clipping="daciq")}, "codec.clipping"),

@@ -51,6 +51,8 @@ def run_horizontal(options: argparse.Namespace) -> int:
         return _show_cost(inputs, link, options)
     if inputs.job.settings.protection == "none":
         console.print("[bold red]Protection is NONE: the aggregator will see every update in the clear.[/]")
+    if inputs.job.settings.selective is not None:
+        console.print(f"[bold red]{inputs.job.settings.selective.in_words}.[/]")
     shown = {} if options.live is None else facts_to_show(inputs)
     with (
         displayed(options, console, inputs.job, played="in turn", **shown) as progress,

@@ -14,6 +14,7 @@ from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
 from hekat.job.horizontal.model_access import refuse_model_access
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
 from hekat.job.horizontal.privacy_section import VALUE_BITS, default_algorithm_under, read_privacy
+from hekat.job.horizontal.selective_section import read_selective
 from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.rows.protection_section import read_protection
@@ -152,7 +153,9 @@ def _check_found_by_name(columns: ColumnSpecs) -> None:
 
 
 def _read_settings(top: Section, version: int) -> HorizontalSettings:
-    protection = read_protection(top.take_section("protection"))
+    protected = top.take_section("protection")
+    selective = read_selective(protected)
+    protection = read_protection(protected)
     model = _read_model(top.take_section("model"))
     training, codec = top.take_section("training"), top.take_section("codec")
     privacy = read_privacy(top.take_section("privacy"))
@@ -171,6 +174,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
         authority=protection.authority,
         key_bits=protection.key_bits,
         check_sum=protection.check_sum,
+        selective=selective,
         model=model,
         codec=replace(read_codec(codec, value_bits), max_norm=max_norm),
         training=_read_training(training, version, algorithm, model.name, standardise=privacy is None),

@@ -9,6 +9,7 @@ from hekat.job.horizontal.committee_policy import checks_of_committee
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.job.policy.job_limits import (
     check_category_rows,
+    check_masked_part,
     check_model,
     check_rounds,
     check_validation_bins,
@@ -19,6 +20,7 @@ from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of,
 from hekat.job.policy.shared_checks import check_exactness_check, on_job
 from hekat.job.rows.site_checks import on_holdings, on_protection, on_row_tables
 from hekat.job.site_file import Site
+from hekat.protocol.horizontal.selective_settings import format_part
 
 _CURE_OF_ROUNDS = (
     "lower training.rounds in the job, or train less often (validation.folds, compare.bits, compare.plain)"
@@ -90,4 +92,17 @@ def _on_sums(site: Site, job: Job) -> list[PolicyCheck]:
         "yes" if policy.exactness_check else "no",
         lambda: check_exactness_check(policy) if job.check_exactness else None,
     )
-    return [*on_protection(policy, job, compares_plain=job.compare_plain), check, *checks_of_committee(policy, job)]
+    selective = job.settings.selective
+    masked = 1.0 if selective is None else selective.rules.fraction
+    part = PolicyCheck(
+        "policy.min_masked",
+        f"{format_part(masked)} of all values masked" if job.settings.protection == "lattice" else APPLIES_NOT,
+        f"at least {format_part(policy.min_masked)}",
+        lambda: check_masked_part(policy, masked),
+    )
+    return [
+        *on_protection(policy, job, compares_plain=job.compare_plain),
+        part,
+        check,
+        *checks_of_committee(policy, job),
+    ]

@@ -66,6 +66,17 @@ def check_validation_bins(policy: SitePolicy, bins: int, cure: str) -> None:
         )
 
 
+def check_masked_part(policy: SitePolicy, part: float) -> None:
+    """Raise PolicyError where a job masks a smaller part of every update than the site asks for."""
+    if part < policy.min_masked:
+        raise PolicyError(
+            "the site does not allow so much of an update to go in the clear",
+            expected=f"at least policy.min_masked = {policy.min_masked:g} of all values masked",
+            got=f"protection.masked = {part:g}",
+            cure="remove protection.masked from the job, or let the site's owner lower policy.min_masked",
+        )
+
+
 def check_category_rows(policy: SitePolicy, rows: int) -> None:
     """Raise PolicyError where texts of fewer rows than the site allows would be shown to all parties."""
     if rows < policy.min_category_rows:

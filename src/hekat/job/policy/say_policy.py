@@ -176,6 +176,11 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
     ),
     "min_committee_members": lambda policy: "a committee has at least so many members",
     "min_parties": lambda policy: "an opened sum holds at least so many parties' updates, this site's among them",
+    "min_masked": lambda policy: (
+        "every value of an update is masked"
+        if policy.min_masked == 1
+        else "a job may send the other values of every update to the aggregator in the clear, to compare"
+    ),
     "require_approval": _either(
         "every job has to be approved here first: hekat job approve",
         "jobs that name party keys have to be approved here first; others run on one machine alone",

@@ -58,6 +58,7 @@ class SitePolicy:
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
     have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
     committee and updates in a sum that the site takes part in.
+    `min_masked` is the least part of an update's values that a job has to mask: 1.0 lets none go in the clear.
     `require_approval` asks for `hekat job approve` of jobs without party keys too; `approved_jobs` are the digests of
     the only jobs that may run here, hex (None: no such list).
     """
@@ -91,6 +92,7 @@ class SitePolicy:
     committee_members: tuple[str, ...] | None = None
     min_committee_members: int = 2
     min_parties: int = 2
+    min_masked: float = 1.0
     require_approval: bool = False
     approved_jobs: tuple[str, ...] | None = None
 
@@ -113,6 +115,7 @@ _RANGES: Mapping[str, tuple[float, float | None, str]] = {
     "max_sum_memory_mib": (1, None, "amount of memory in MiB"),
     "min_committee_members": (0, None, "number of members"),
     "min_parties": (0, None, "number of parties"),
+    "min_masked": (0, 1, "part of all values"),
 }
 
 
@@ -149,6 +152,7 @@ def read_policy(section: Section) -> SitePolicy:
         committee_members=_read_keys_or_names(section, "committee_members"),
         min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
         min_parties=section.take("min_parties", int, default.min_parties),
+        min_masked=section.take("min_masked", float, default.min_masked),
         require_approval=section.take("require_approval", bool, default.require_approval),
         approved_jobs=_read_digests(section),
     )

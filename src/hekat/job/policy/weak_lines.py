@@ -24,6 +24,11 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
     for opening, who in (("shared", "every party"), ("authority", "the authority")):
         if opening in policy.openings:
             yield f'policy.openings has "{opening}": {who} could open single updates. Leave it out if no job needs it'
+    if policy.min_masked < 1:
+        yield (
+            f"policy.min_masked = {policy.min_masked:g}: a job may send the other values of every update in the clear. "
+            "Leave it out but to compare: full masking costs fewer bytes than float32"
+        )
     if policy.exactness_check:
         yield "policy.exactness_check = true: one process may see all parties' updates. For tests on one machine"
     if policy.joined_rows:

@@ -50,7 +50,8 @@ class Comparer:
         alone = self._train_alone() if job.compare_alone else {}
         plain = None
         if job.compare_plain and job.settings.protection != "none":
-            plain = self._train(replace(self._settings, protection="none", authority=None, check_sum=False), "plain")
+            clear = replace(self._settings, protection="none", authority=None, check_sum=False, selective=None)
+            plain = self._train(clear, "plain")
         return Comparisons(alone, plain, self._sweep_precision())
 
     @property
@@ -62,11 +63,12 @@ class Comparer:
     def _train_alone(self) -> dict[str, TrainedAlone]:
         found: dict[str, TrainedAlone] = {}
         evaluate = evaluation_of(self.inputs)
+        settings = replace(self._settings, selective=None)
         self.progress.begin("alone", len(self.inputs.tables))
         for party, table in self.inputs.tables.items():
             made = self.inputs.make_model(party)
             local = LocalRun(Stopwatch(), lambda record, state: None, lambda state: None, model=made.model)
-            state = train(Alone(), table, self._settings, local, party=party)
+            state = train(Alone(), table, settings, local, party=party)
             found[party] = TrainedAlone(evaluate(state), state.validation.final or {})
             self.events.write("alone", party=party, **asdict(found[party]))
             self.progress.advance("alone", party)

@@ -36,7 +36,6 @@ from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
 from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
 from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
 from hekat.protocol.secure_sum.roster import Roster
-from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun
 from hekat.protocol.secure_sum.summation import Summation
@@ -95,22 +94,29 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalSettings, run: 
     for step in settings.training.steps_before_rounds if fresh else ():
         summation.serve(step)
     last = run.rounds_done if run.rounds_finished else settings.training.round_count
-    _serve_rounds(roster, sums, summation, "", range(run.rounds_done + 1, last + 1))
+    _serve_rounds(roster, settings, summation, "", range(run.rounds_done + 1, last + 1))
     if settings.validation.hold_out and not run.is_validated:
         summation.serve(FINAL_STEP)
     for fold in range(run.folds_done + 1, settings.validation.folds + 1):
-        _serve_rounds(roster, sums, summation, f"{fold_group(fold)}/", range(1, settings.training.round_count + 1))
+        _serve_rounds(roster, settings, summation, f"{fold_group(fold)}/", range(1, settings.training.round_count + 1))
         summation.serve(fold_step(fold))
     summation.finish()
     pass_on_marks(roster, sums)
 
 
-def _serve_rounds(roster: Roster, sums: SumSettings, summation: Summation, group: str, numbers: range) -> None:
-    """Serve the rounds of one training, until the parties end it."""
+def _serve_rounds(
+    roster: Roster, settings: HorizontalSettings, summation: Summation, group: str, numbers: range
+) -> None:
+    """Serve the rounds of one training, and the sums ahead of each, until the parties end it."""
+    # Folds take the mask of the model that the run is for.
+    selective = settings.selective if not group else None
     for number in numbers:
         step, following = f"{group}round-{number}", f"{group}round-{number + 1}"
-        serve_bounds(roster, sums, summation, step, first=number == 1)
-        summation.serve(step, then=following if number + 1 in numbers else "")
+        for ahead in () if selective is None else selective.steps_before(number):
+            summation.serve(ahead)
+        serve_bounds(roster, settings.sums, summation, step, first=number == 1)
+        is_next = number + 1 in numbers and (selective is None or not selective.steps_before(number + 1))
+        summation.serve(step, then=following if is_next else "")
         if serve_round_end(roster, step):
             break
 

@@ -11,6 +11,7 @@ from typing import Literal
 from hekat.errors import InputError, PolicyError
 from hekat.model import LINEAR_MODELS, MODEL_NAMES, NETWORKS
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan, PrivacySettings, plan_privacy, refuse_exact
+from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
@@ -119,7 +120,8 @@ class HorizontalSettings:
 
     `classes` are the labels' names in order; None: a regression. `fills` are the rules by which the rows of all parties
     say what fills empty cells of columns: "mean", "median", "most_frequent". `found` are the columns whose categories
-    the parties find together. `privacy` None: sums are exact.
+    the parties find together. `privacy` None: sums are exact. `selective` masks only a part
+    of every update; None: all of it.
     """
 
     parties: tuple[str, ...]
@@ -139,6 +141,7 @@ class HorizontalSettings:
     fills: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     privacy: PrivacySettings | None = None
+    selective: SelectiveSettings | None = None
 
     def __post_init__(self) -> None:
         codec = self.sums.codec
@@ -149,6 +152,8 @@ class HorizontalSettings:
             refuse_setting(
                 "codec.max_norm", "0 with scaffold, whose control variates travel beside updates", codec.max_norm
             )
+        if self.selective is not None and self.protection != "lattice":
+            refuse_setting("protection.masked", "nothing, since protection.kind is not 'lattice'", "a part of 1")
         if self.validation.folds:
             _check_all_parties(self)
         if self.model.own_l2 < 0 or not math.isfinite(self.model.own_l2):
@@ -283,6 +288,7 @@ def _check_privacy(settings: HorizontalSettings, privacy: PrivacySettings) -> No
         refuse_exact("training.algorithm", f"{' or '.join(map(repr, fits))}: {why}", repr(training.algorithm))
     exact: tuple[tuple[str, object, str], ...] = (
         ("training.standardise", training.standardise, "false; privacy.moments takes a public mean and spread"),
+        ("protection.masked", settings.selective and "a part", "1: the mean map that chooses a part is exact"),
         ("training.error_feedback", training.error_feedback, "false: it sends what was clipped in a later round"),
         ("validation.hold_out", settings.validation.hold_out, "nothing: its counts are exact"),
         ("validation.folds", settings.validation.folds, "nothing: each fold trains once more, and is measured exactly"),

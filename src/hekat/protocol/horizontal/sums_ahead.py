@@ -21,7 +21,12 @@ def _groups_after(settings: HorizontalSettings, rounds_done: int) -> tuple[str, 
     first += list(dict.fromkeys(map(group_of, fill_steps(settings.fills))))
     first += [group_of(STANDARDISE_STEPS[0])] if settings.training.standardise else []
     first += [group_of(step) for step in settings.training.steps_before_rounds]
-    rounds = [f"round-{number}" for number in range(rounds_done + 1, settings.training.round_count + 1)]
+    rounds: list[str] = []
+    for number in range(rounds_done + 1, settings.training.round_count + 1):
+        selective = settings.selective
+        if selective is not None and selective.is_due(number):
+            rounds.append(selective.group_before(number))
+        rounds.append(f"round-{number}")
     last = [group_of(FINAL_STEP)] if settings.validation.hold_out else []
     last += [fold_group(fold) for fold in range(1, settings.validation.folds + 1)]
     return (*(first if rounds_done == 0 else []), *rounds, *last)

@@ -16,7 +16,14 @@ from hekat.report.brief import (
 )
 from hekat.report.horizontal.byte_text import fills_partly
 from hekat.report.horizontal.dropouts import dropout_headline, sample_sentences
-from hekat.report.horizontal.findings import clipping_sentence, exactness_sentences, is_encrypted, verdict
+from hekat.report.horizontal.findings import (
+    clear_alarm,
+    clear_share,
+    clipping_sentence,
+    exactness_sentences,
+    is_encrypted,
+    verdict,
+)
 from hekat.report.horizontal.precision_sweep import precision_sentence
 from hekat.report.horizontal.privacy.words import budget_sentence, privacy_sentence
 from hekat.report.horizontal.validation_tables import fold_brief, fold_warning, validation_sentence
@@ -61,6 +68,7 @@ def horizontal_brief(summary: Mapping[str, Any]) -> Brief:
     )
     not_compared, left = _not_compared(summary, untold)
     warnings = (
+        clear_alarm(summary),
         dropout_headline(summary),
         training_rows_warning(summary),
         _beyond_bound(summary),
@@ -101,7 +109,11 @@ def _precision(summary: Mapping[str, Any]) -> str | None:
 def _protected(summary: Mapping[str, Any], trust: str | None) -> str:
     if not is_encrypted(summary):
         return "NOTHING: the aggregator saw every party's update in the clear."
-    return protected_sentence(trust, "update")
+    clear = clear_share(summary)
+    if clear is None:
+        return protected_sentence(trust, "update")
+    rest = protected_sentence(trust, "other values")
+    return f"NOT {clear} of each party's update: the aggregator saw these values. {rest}"
 
 
 def split_trust(caveats: Sequence[str]) -> tuple[str | None, list[str]]:

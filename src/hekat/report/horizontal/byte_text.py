@@ -70,6 +70,7 @@ def _lattice_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ]
     rows += [
         ("the masked numbers alone, before they are sealed", format_byte_count(sizes.get("update_written"))),
+        *_clear_rows(summary),
         ("numbers masked (values, weight, counters)", format_count(packing["lane_count"])),
         ("bits of a number's slot", format_count(packing["lane_bits"])),
         ("room in one chunk, in numbers", format_count(packing["lanes_per_ciphertext"])),
@@ -80,6 +81,18 @@ def _lattice_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         if key in sizes:
             rows.append((f"bits per number in full chunks, {way}", format_number(sizes[key])))
     return rows
+
+
+def _clear_values(summary: Mapping[str, Any]) -> str:
+    mask = summary.get("mask")
+    if mask is None:
+        return ""
+    return f", of its weights {format_count(mask['values'] - mask['masked'])} IN THE CLEAR; the others are"
+
+
+def _clear_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    mask = summary.get("mask")
+    return [] if mask is None else [("weights sent IN THE CLEAR", format_count(mask["values"] - mask["masked"]))]
 
 
 def _paillier_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -111,8 +124,9 @@ def _lattice_sentences(summary: Mapping[str, Any]) -> list[str]:
     to_openers = sizes.get("to_openers_sealed")
     opening = "" if to_openers else "what opens the sum, "
     found = [
-        f"One update has {format_count(sizes['update_values'])} values, {format_count(packing['lane_count'])} numbers "
-        f"with its weight and counters. Masked these take {format_byte_count(sizes.get('update_written'))}; with "
+        f"One update has {format_count(sizes['update_values'])} values{_clear_values(summary)}, "
+        f"{format_count(packing['lane_count'])} numbers with its weight and counters. "
+        f"Masked these take {format_byte_count(sizes.get('update_written'))}; with "
         f"{opening}signatures, checks and the seal of every message {format_byte_count(sizes['update_sealed'])} go to "
         f"the aggregator, {format_times(sizes['ratio_to_float32'])} the size of float32."
     ]

@@ -44,11 +44,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     # One role alone knows its own table.
     beginning = f"{DIVERGED} " if has_diverged(summary) else ""
     who = "The parties" if is_of_one_role(summary) else count_in_words(len(summary["parties"]), "party")
-    how = (
-        "with every update encrypted"
-        if is_encrypted(summary)
-        else "WITHOUT protection (the aggregator saw every update)"
-    )
+    how = _how_protected(summary)
     names = metric_names(summary)
     main = summary["results"][-1]
     name = next((name for name in names if name in main["metrics"]), None)
@@ -58,6 +54,40 @@ def verdict(summary: Mapping[str, Any]) -> str:
     found = "; ".join([", ".join([quality, *_beside_plain(summary, name)]), *_beside_alone(summary, name)])
     told = f" Measured on the rows it was trained on, {SAYS_NOTHING}." if are_training_rows(summary) else ""
     return f"{beginning}{who} trained one model {how}: it {found}.{told}"
+
+
+def _how_protected(summary: Mapping[str, Any]) -> str:
+    if not is_encrypted(summary):
+        return "WITHOUT protection (the aggregator saw every update)"
+    clear = clear_share(summary)
+    return "with every update encrypted" if clear is None else f"with {clear} of every update IN THE CLEAR"
+
+
+def clear_share(summary: Mapping[str, Any]) -> str | None:
+    """Which part of an update's values the aggregator saw, where the job masks only the others."""
+    masked = summary["settings"].get("masked")
+    return None if masked is None else format_share(1 - masked)
+
+
+def clear_alarm(summary: Mapping[str, Any]) -> str | None:
+    """What to know of a run that masked only a part of every update; None for any other."""
+    clear = clear_share(summary)
+    if clear is None:
+        return None
+    return (
+        f"{clear} of the values of every update went to the aggregator IN THE CLEAR, as the job's protection.masked "
+        f"says. What is left to see can give the rows away: use this to compare. {_mask_sentence(summary)}"
+    )
+
+
+def _mask_sentence(summary: Mapping[str, Any]) -> str:
+    mask = summary.get("mask")
+    if mask is None:
+        return "The mask is known to the parties."
+    return (
+        f"The mask of the last round chose {format_count(mask['masked'])} of {format_count(mask['values'])} weights; "
+        f"its SHA-256 is {mask['sha256'][:16]}..."
+    )
 
 
 def key_warning(summary: Mapping[str, Any]) -> str | None:

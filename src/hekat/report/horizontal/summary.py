@@ -42,8 +42,10 @@ _SETTINGS = shape.record(
         "min_parties": shape.count,
         "parameter_set": shape.text,
         "security": shape.text,
+        "masked": shape.amount,
     },
 )
+_MASK = shape.record({"masked": shape.count, "values": shape.count, "sha256": shape.text})
 _WAYS = shape.record(dict.fromkeys(("up", "down", "shares_out", "shares_in"), shape.count))
 ROLE_BYTES: Final = shape.map_of(
     shape.record({"sent": shape.count, "received": shape.count}, {"by_step": shape.map_of(_WAYS)})
@@ -180,6 +182,7 @@ _SUMMARY: Final = shape.record(
         "convergence": CONVERGENCE,
         "cross_validation": _FOLDS,
         "privacy": _PRIVACY,
+        "mask": _MASK,
         "clipped_by_tensor": shape.nullable(_CLIP_HISTORY),
         "lost": shape.list_of(LOSS),
         "included": shape.list_of(INCLUDED),

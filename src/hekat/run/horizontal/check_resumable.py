@@ -6,13 +6,16 @@ The digest in a checkpoint shows damage, not the writer: this module refuses a s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hekat.errors import InputError
 from hekat.model import Model
 from hekat.model.parameters import Shapes, shapes_of
+from hekat.privacy import Mask
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.training.make_step import make_step, state_like
 from hekat.protocol.horizontal.training.score_bins import PLACE_COUNT
@@ -29,6 +32,7 @@ LABEL = "standardiser/label"
 VALIDATION_EDGES = "validation/edges"
 LAST_ROUND = "last_round/"
 ROW_COUNT = "row_count"
+MASK = "mask"
 # Running powers beta^t of Adam; a power that is not below 1 after a step would cause a division by zero.
 _POWERS = ("beta_1_power", "beta_2_power")
 # Sums and means of squares, whose root is taken.
@@ -53,6 +57,9 @@ def check_resumable(
     codec_state = {name: np.asarray(values) for name, values in checkpoint.codec_state.items()}
     if settings.found:  # read and checked by itself
         codec_state.pop(VOCABULARY, None)
+    if settings.selective is not None:
+        mask_of(what, checkpoint, settings, model)
+        codec_state.pop(MASK)
     clips = settings.protection != "none" and settings.sums.codec.clipping == "adaptive"
     scored = scored_classes(settings)
     expected: Shapes = {
@@ -82,6 +89,23 @@ def check_resumable(
         _check_edges(what, codec_state[VALIDATION_EDGES])
     _check_losses(what, checkpoint, MAX_LOSS * max(1.0, label_spread**2))
     check_history(what, checkpoint.metrics_history, settings)
+
+
+def mask_of(what: str, checkpoint: Checkpoint, settings: HorizontalSettings, model: Model) -> Mask:
+    """The mask in the checkpoint of a job that masks a part of every update. Raises StateError."""
+    assert settings.selective is not None
+    trained = TrainedTensors.of(model, settings.model.parameters)
+    sizes = {name: prod(model.parameter_shapes[name]) for name in trained.weights}
+    bits = np.asarray(checkpoint.codec_state.get(MASK, ()))
+    rules = settings.selective.rules
+    try:
+        mask = Mask(sizes, bits.tobytes() if bits.dtype == np.uint8 and bits.ndim == 1 else b"")
+    except InputError as error:
+        raise refuse_checkpoint(what, f"a mask of the trained weights: {error.expected}", error.got) from None
+    count = rules.count_of(mask.value_count)
+    if mask.chosen_count < count or (rules.groups == "values" and mask.chosen_count > count):
+        raise refuse_checkpoint(what, f"a mask of {count:,} values", f"{mask.chosen_count:,}")
+    return mask
 
 
 def _shapes_of_shared(settings: HorizontalSettings, control: Shapes) -> Shapes:

@@ -33,7 +33,7 @@ from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.resume_point import ResumePoint
 from hekat.run.rows.role import RowsContext, RowsRole
 from hekat.state.privacy_budget import PrivacyBudget, Spent
-from hekat.summary.horizontal.role_result import RoleResult, TrainedFacts
+from hekat.summary.horizontal.role_result import MaskFacts, RoleResult, TrainedFacts
 from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import sum_traffic_of
 
@@ -121,8 +121,15 @@ class HorizontalRole(RowsRole[TrainingState]):
             validation=dict(state.validation.final or {}),
             folds=tuple(state.folds),
             parameter_count=int(sum(np.asarray(values).size for values in state.parameters.values())),
+            mask=self._mask_facts(state),
             largest_weight=self._largest_weight(state),
         )
+
+    def _mask_facts(self, state: TrainingState) -> MaskFacts | None:
+        if state.mask is None:
+            return None
+        digest = state.mask.digest(self._context.job.digest)
+        return MaskFacts(state.mask.chosen_count, state.mask.value_count, digest.hex())
 
     def _largest_weight(self, state: TrainingState) -> float | None:
         settings = self._context.settings

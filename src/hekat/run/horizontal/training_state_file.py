@@ -21,10 +21,12 @@ from hekat.run.horizontal.check_resumable import (
     FILL,
     LABEL,
     LAST_ROUND,
+    MASK,
     ROW_COUNT,
     VALIDATION_EDGES,
     VOCABULARY,
     check_resumable,
+    mask_of,
 )
 from hekat.run.horizontal.validation_history import read_folds, read_history, write_history
 from hekat.run.horizontal.vocabulary_entry import decode_vocabulary, encode_vocabulary
@@ -59,6 +61,8 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
         codec_state[VALIDATION_EDGES] = state.validation.edges.astype(np.float64)
     if state.vocabulary:
         codec_state[VOCABULARY] = encode_vocabulary(state.vocabulary)
+    if state.mask is not None:
+        codec_state[MASK] = state.mask.packed_bits
     if state.control:
         codec_state[ROW_COUNT] = float(state.row_count)
         codec_state.update({f"{CONTROL}{name}": values for name, values in state.control.items()})
@@ -126,7 +130,10 @@ def load_resumed(path: Path, job: Job, column_count: int, model: Model) -> Resum
             raise
         cure = f"resume with hekat {writer[:40]}, which wrote it, or begin a new run"
         raise StateError(error.what, expected=error.expected, got=error.got, cure=cure) from None
-    return Resumed(replace(_state_of(checkpoint), vocabulary=job.vocabulary), checkpoint.releases)
+    state = replace(_state_of(checkpoint), vocabulary=job.vocabulary)
+    if job.settings.selective is not None:
+        state.mask = mask_of(f"checkpoint {path}", checkpoint, job.settings, model)
+    return Resumed(state, checkpoint.releases)
 
 
 def load_vocabulary(path: Path, job: Job) -> dict[str, tuple[str, ...]]:

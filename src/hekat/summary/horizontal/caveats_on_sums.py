@@ -19,6 +19,12 @@ from hekat.summary.horizontal.table_facts import TableFacts
 Results = Mapping[str, RowsResult]
 
 
+CLEAR_PART = (
+    "an attacker fits rows to them, and a mask of a tenth does not keep a picture from that; full masking costs fewer "
+    "bytes than float32: docs/how_to/sensitivity.md"
+)
+
+
 def caveats_on_trust(job: RowsJob, results: Results) -> Iterator[str]:
     """Who could open what, and whose keys sign."""
     older_committee = any(result.keeps_older_committee for result in results.values())
@@ -74,6 +80,8 @@ def _whom_to_trust(settings: RowsSettings, *, older_committee: bool) -> Iterator
         if settings.key_bits < 3072:
             yield f"a {settings.key_bits}-bit key gives about 112-bit security; 3072 bits give 128"
     else:
+        if isinstance(settings, HorizontalSettings) and settings.selective is not None:
+            yield f"{settings.selective.in_words}: {CLEAR_PART}"
         yield who_opens(settings)
         if older_committee:
             yield OLDER_COMMITTEE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 from hekat.protocol.horizontal.training.validation import scored_classes
 from hekat.protocol.secure_sum.cost.packing import Packing
@@ -127,6 +128,24 @@ def _describe_protection(
         "ring": " or ".join(f"degree {ring.degree}, modulus of {ring.modulus.bit_length()} bits" for ring in rings),
         "security": min(map(security_of, sets), key=len),
         **({"check_sum": True} if settings.check_sum else {}),
+        **_describe_selective(settings.selective),
+    }
+
+
+def _describe_selective(selective: SelectiveSettings | None) -> dict[str, Any]:
+    """What a job says that masks a part of every update."""
+    if selective is None:
+        return {}
+    rules = selective.rules
+    return {
+        "masked": rules.fraction,
+        "map": selective.mode,
+        "map_rows": selective.row_count,
+        **({"always": list(rules.always)} if rules.always else {}),
+        **({"never": list(rules.never)} if rules.never else {}),
+        "groups": rules.groups,
+        **({"expose_embeddings": True} if rules.expose_embeddings else {}),
+        **({"refresh": selective.refresh} if selective.refresh else {}),
     }
 
 

@@ -11,6 +11,15 @@ from hekat.summary.horizontal.traffic import SumTraffic, Traffic
 
 
 @dataclass(frozen=True)
+class MaskFacts:
+    """`masked` of `values` weights of every update were masked, by the mask of this digest."""
+
+    masked: int
+    values: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class TrainedFacts:
     """What training ended with at a party: the same at every party that was there at the end.
 
@@ -25,6 +34,8 @@ class TrainedFacts:
     parameter_count: int
     folds: tuple[dict[str, float], ...] = ()
     """By fold: metrics of its model on the rows of the fold, over all parties, and its "rounds"."""
+    mask: MaskFacts | None = None
+    """Of the last round, where a part of every update was masked."""
     largest_weight: float | None = None
     """Of a classification on standardised columns, by a model of Hekat's own: None for any other."""
 

@@ -77,6 +77,7 @@ def summarise(
         **_times(plain, main),
         "bytes": _bytes(main),
         "packing": None if main.packing is None else asdict(main.packing),
+        **({} if main.trained.mask is None else {"mask": asdict(main.trained.mask)}),
         "clipped": _clipped(main),
         "clipped_by_tensor": clip_history(main.records),
         "exactness": [asdict(check) for check in main.checks or ()],

@@ -12,6 +12,7 @@ from hekat.data import Table
 from hekat.data.columns.fill_in import fill_in
 from hekat.errors import InputError
 from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
+from hekat.protocol.horizontal.training.agreed_mask import AgreedMask
 from hekat.protocol.horizontal.training.algorithms.algorithm import LocalWork
 from hekat.protocol.horizontal.training.algorithms.scaffold import ROW_COUNT_STEP, move_shared
 from hekat.protocol.horizontal.training.clipping import (
@@ -72,7 +73,8 @@ def train(
 ) -> TrainingState:
     """Train to the last round or to the stop rule; returns the state every party ends with.
 
-    1. agree on what fills empty cells, on the standardiser, and for `lbfgs` on the first curvature (once);
+    1. agree on what fills empty cells, on the standardiser, and for `lbfgs` on the first curvature (once); where only a
+       part of an update is masked, on which one, before the first round and as often as the job says;
     2. each round: the local update, clipped and averaged over the parties, one server step;
     3. compare model digests and agree whether to stop;
     4. where rows are held out, validate the model that training ends with; where the job has folds, train a model
@@ -153,6 +155,7 @@ class _Trainer:
             settings.sums.codec, aggregation, self.state.bounds, searches_line=settings.training.searches_line
         )
         self._norm = UpdateNorm(settings.sums)
+        self._mask = AgreedMask(aggregation, self._model, self._trained, settings, run.stopwatch, is_fold=fold > 0)
         self._trail = ModelTrail(run.digest_key)
 
     def _first_state(self, table: Table) -> TrainingState:
@@ -243,6 +246,7 @@ class _Trainer:
     def _sum_exactly(self, number: int, step: str) -> _Summed:
         """The parties' updates, weighted by rows, and the exact counters beside them."""
         settings, state = self._settings, self.state
+        mask = self._mask.before(number, state, self._features, self._labels)
         takes_part = self._aggregation.takes_part(step)
         work = self._work_locally(number) if takes_part else self._nothing_of_its_own()
         update, factor = self._norm.limit(work.update)
@@ -254,7 +258,7 @@ class _Trainer:
         counters.append(_loss_counter(work.loss, weight, settings.weight_max))
         counters += self._norm.counters_for(factor)
         counters += [] if self._fold else self._validation.counters_for(number, state.parameters)
-        request = SumRequest(step, update, bounds, weight, counters)
+        request = SumRequest(step, update, bounds, weight, counters, mask=mask)
         aggregate = self._aggregation.weighted_mean(request)
         self._norm.check(step, aggregate, bounds)
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
@@ -318,7 +322,7 @@ class _Trainer:
             first = self._step.init_state(parameters)
         control = {name: np.zeros_like(values) for name, values in state.control.items()}
         edges = ValidationState(edges=state.validation.edges.copy())
-        return TrainingState(parameters, first, state.standardiser, control=control, validation=edges)
+        return TrainingState(parameters, first, state.standardiser, control=control, validation=edges, mask=state.mask)
 
     def compare_at_end(self) -> None:
         """Compare the final model, and the totals of all sums before it, with every other party."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from hekat.data.columns.found import Vocabulary
 from hekat.model import OptimiserState
+from hekat.privacy import Mask
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
 from hekat.protocol.horizontal.training.validation import ValidationState
@@ -63,7 +64,7 @@ class TrainingState:
 
     `control` is scaffold's c, the mean over `row_count` rows of all parties. `last_rounds` tells of each
     party the last round whose sum holds its update, where parties keep states of their own. `vocabulary` are the
-    categories that the parties found together.
+    categories that the parties found together; `mask` is of the trained weights, None where all are masked.
     """
 
     parameters: Tensors
@@ -80,6 +81,7 @@ class TrainingState:
     folds: list[dict[str, float]] = field(default_factory=list)
     """By fold that is done: metrics of its model on the rows of the fold, over all parties, and its "rounds"."""
     vocabulary: Vocabulary = field(default_factory=dict)
+    mask: Mask | None = None
 
     @property
     def sums_done(self) -> int:
@@ -102,16 +104,19 @@ class TrainingState:
             validation=self.validation.copy(),
             folds=[dict(metrics) for metrics in self.folds],
             vocabulary=self.vocabulary,
+            mask=self.mask,
         )
 
 
 def digest_model(state: TrainingState, key: bytes) -> bytes:
-    """A keyed digest of parameters, standardiser, control variates and the categories that were found; equal only where
-    every byte is."""
+    """A keyed digest of parameters, standardiser, control variates, mask and the categories that were found; equal only
+    where every byte is."""
     digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
     if state.vocabulary:
         found = json.dumps(dict(state.vocabulary), sort_keys=True).encode()
         digest.update(b"vocabulary" + len(found).to_bytes(8, "little") + found)
+    if state.mask is not None:
+        digest.update(b"mask" + state.mask.digest(b""))
     standardiser = {"standardiser/mean": state.standardiser.mean, "standardiser/spread": state.standardiser.spread}
     if state.standardiser.fill is not None:
         standardiser["standardiser/fill"] = state.standardiser.fill

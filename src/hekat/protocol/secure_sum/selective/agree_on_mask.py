@@ -33,6 +33,7 @@ SumOfIntegers = Callable[[str, dict[str, IntArray], int], Mapping[str, IntArray]
 """The exact sums over all parties of the tensors of one step ("scale" or "map"), whose magnitudes a public number
 bounds."""
 
+STEPS = ("scale", "map")
 _EXPONENT_COUNT = MOST_EXPONENT - LEAST_EXPONENT + 1
 
 

@@ -1,0 +1,119 @@
+"""A job that masks a part of every update: said loudly, forbidden unless the site allows it, taken up with its mask."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Workplace
+from tests.cli.run.test_own_states import read_model, stopped_run
+
+from hekat.state.array_file import decode_arrays, encode_arrays
+
+# Three columns and a bias.
+WEIGHTS = 4
+
+
+def _mask_half(workplace: Workplace, *more: str, allowed: str = "0.5") -> None:
+    workplace.edit("job.toml", 'kind = "lattice"', "\n".join(('kind = "lattice"', "masked = 0.5", *more)))
+    workplace.edit("site.toml", r"\[policy\]", f"[policy]\nmin_masked = {allowed}")
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return found
+
+
+def test_a_run_says_first_and_everywhere_what_went_in_the_clear(workplace: Workplace) -> None:
+    _mask_half(workplace, 'map = "exact"', 'always = ["bias"]')
+    workplace.shorten()
+    answer = workplace.run()
+    assert answer.code == 0, answer.err
+    said = " ".join(answer.out.split())
+    assert "50 % of the values of every update are masked; 50 % go to the aggregator IN THE CLEAR." in said
+    assert "trained one model with 50% of every update IN THE CLEAR" in said
+    assert "NOT 50% of each party's update: the aggregator saw these values." in said
+    (folder,) = workplace.folders()
+    summary = _summary(folder)
+    assert {key: summary["mask"][key] for key in ("masked", "values")} == {"masked": 2, "values": WEIGHTS}
+    assert {summary["settings"][key] for key in ("map", "masked")} == {"exact", 0.5}
+    assert any("IN THE CLEAR" in note for note in summary["notes"])
+    audited = " ".join(workplace.call("audit", folder).out.split())
+    assert "this party's values outside of the mask, scaled by its weight, in the clear" in audited
+
+
+@pytest.mark.long
+def test_a_dry_run_says_it_and_the_bytes(workplace: Workplace) -> None:
+    _mask_half(workplace)
+    workplace.shorten()
+    answer = workplace.run("--dry-run")
+    assert answer.code == 0, answer.err
+    assert "50 % go to the aggregator IN THE CLEAR" in " ".join(answer.out.split())
+    told = json.loads(workplace.run("--dry-run", "--json").out)
+    assert "IN THE CLEAR" in told["protections"][0]["detail"]
+
+
+@pytest.mark.long
+def test_a_resumed_run_goes_on_with_its_mask_and_no_other(workplace: Workplace, monkeypatch: Any) -> None:
+    _mask_half(workplace)
+    workplace.edit("job.toml", "rounds = 2", "rounds = 4")
+    assert workplace.run().code == 0
+    whole = workplace.folders()[-1]
+    stopped = stopped_run(workplace, monkeypatch, after=2)
+    answer = workplace.run("--resume", stopped)
+    assert answer.code == 0, answer.err
+    again = workplace.folders()[-1]
+    assert _summary(again)["mask"] == _summary(whole)["mask"]
+    assert all(np.array_equal(values, read_model(again)[name]) for name, values in read_model(whole).items())
+    path = stopped / "checkpoint.npz"
+    metadata, arrays = decode_arrays(path.read_bytes(), "checkpoint", "it")
+    for wrong in (np.array([255], np.uint8), np.array([0b0111], np.uint8), np.zeros(9, np.uint8), np.array([3.0])):
+        path.write_bytes(encode_arrays("checkpoint", metadata, arrays | {"codec_state/mask": wrong}))
+        refused = workplace.run("--resume", stopped)
+        assert refused.code == 2
+        assert "mask" in refused.err
+    path.write_bytes(
+        encode_arrays("checkpoint", metadata, {key: one for key, one in arrays.items() if key != "codec_state/mask"})
+    )
+    assert "mask" in workplace.run("--resume", stopped).err
+
+
+def test_hekat_init_never_writes_it(workplace: Workplace) -> None:
+    made = workplace.folder / "new"
+    answer = workplace.call("init", made, "--parties", "a,b,c")
+    assert answer.code == 0, answer.err
+    assert all("masked" not in path.read_text() for path in made.rglob("*.toml"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ("masked = 0.0", "above 0, up to 1"),
+        ("masked = 1.2", "above 0, up to 1"),
+        ('masked = "0.1"', "protection.masked has the wrong type"),
+        ('masked = 0.5\nmap = "randm"', "protection.map"),
+        ('masked = 0.5\ngroups = "row"', "did you mean 'rows'"),
+        ("masked = 0.5\nmap_rows = 0", "protection.map_rows"),
+        ("masked = 0.5\nrefresh = -1", "protection.refresh"),
+        ('map = "exact"', "protection.map has no effect"),
+        ('masked = 1.0\nalways = ["bias"]', "protection.always has no effect"),
+        ('masked = 0.5\nalways = ["biases"]', "did you mean 'bias'"),
+        ('masked = 0.5\nalways = ["*"]', "more values are to be masked always than in all"),
+        ('masked = 0.5\nnever = ["weight"]', "too few values are left to mask"),
+        ('masked = 0.5\nkind = "paillier"', "protection.masked"),
+        ('masked = 0.5\nkind = "none"', "protection.masked"),
+    ],
+)
+def test_a_job_that_no_run_could_follow_is_refused(lines: str, what: str, workplace: Workplace) -> None:
+    own_kind = "" if "kind" in lines else 'kind = "lattice"\n'
+    workplace.edit("job.toml", 'kind = "lattice"', own_kind + lines)
+    workplace.edit(
+        "site.toml", r"\[policy\]", '[policy]\nmin_masked = 0.0\nprotections = ["lattice", "paillier", "none"]'
+    )
+    answer = workplace.run("--dry-run")
+    assert answer.code == 2
+    assert what in answer.err
+    assert workplace.folders() == []
