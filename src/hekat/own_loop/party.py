@@ -230,7 +230,7 @@ class Party:
             noise: z, the multiplier of the sum's noise against the claim's coalition.
             delta: far below 1 over the rows.
             divisor: what the sum is divided by, public. None: the parties; of rows it has to be given.
-            colluders: parties that may join the reader of the sums; None: all but two of the fewest in a sum.
+            colluders: parties that may read the sums together; None: all but two of the fewest in a sum.
             alpha: the bound of one value of a party's part; None: `clip`, of rows times the divisor over the parties.
             neighbours: "zero-out" or "replace-one".
 

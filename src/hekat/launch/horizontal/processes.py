@@ -60,7 +60,8 @@ class _Run(RunInProcesses[HorizontalInputs, RoleResult]):
         return self.inputs.job.settings.training.round_count
 
     def describe(self, event: Mapping[str, Any]) -> str:
-        return f"loss {event['loss']:.4f}"
+        spent = event.get("privacy")
+        return f"loss {event['loss']:.4f}" + (f", epsilon {spent['epsilon']:.3g}" if spent else "")
 
     def has_model(self, result: RoleResult) -> bool:
         return result.trained is not None

@@ -28,8 +28,8 @@ class PrivateMean:
 
     Attributes:
         mean: by name, float64: the noised sum over the divisor.
-        epsilon: proved at `delta` of all calls so far, against whoever gets the means and `colluders` parties.
-        epsilon_at_one: the same against the reader of the sums alone.
+        epsilon: proved at `delta` of all calls so far, against whoever gets the means, `colluders` parties together.
+        epsilon_at_one: the same against one party by itself.
         delta: the chance by which that may fail.
     """
 

@@ -31,8 +31,8 @@ class PrivacySettings:
 
     `unit`: whose term is bounded by the L2 norm `clip`: a row's gradient, or a party's whole update. `noise` is the
     multiplier z, or follows from the `epsilon` wanted for all rounds at `delta`. `divisor`: what a sum is divided by in
-    place of its weights; None: the parties of a round (`unit` "party"). `colluders`: t_c, parties that may join the
-    reader of the sum, each knowing its own noise; None: all but two of the fewest in a sum. `batches`
+    place of its weights; None: the parties of a round (`unit` "party"). `colluders`: t_c, parties that may read the sum
+    together, each knowing its own noise; None: all but two of the fewest in a sum. `batches`
     "poisson-secret": each row is in a round by a secret coin of chance `sampling`. `alpha`: the bound of one value of a
     party's sum; None: clip times its share of the divisor. `loss_bound`: the loss of a row, or of a party, is cut there
     before it is noised. `moments`: a public mean and spread of columns, by name, in place of the parties' own.
@@ -106,7 +106,7 @@ class PrivacySettings:
         if not 1 <= colluders < least_parties:
             refuse_setting(
                 "privacy.colluders",
-                f"1 (the reader of the sum) to {least_parties - 1}: a sum may have as few as {least_parties} parties",
+                f"1 (a party by itself) to {least_parties - 1}: a sum may have as few as {least_parties} parties",
                 colluders,
             )
         return least_parties - colluders
@@ -120,8 +120,8 @@ class PrivacySettings:
 class PrivacyPlan:
     """A job's privacy once the model's size is known; made by `plan_privacy`.
 
-    `mechanism` is the noised sum of a round; `claimed` its release against the claim's coalition, `at_one` against the
-    reader of the sum alone.
+    `mechanism` is the noised sum of a round; `claimed` its release against the claim's coalition, `at_one` against one
+    party by itself.
     """
 
     settings: PrivacySettings

@@ -168,7 +168,7 @@ def _what_bounds_updates(settings: HorizontalSettings, run: FinishedRun) -> Iter
 def _what_noise_leaves(privacy: PrivacySettings) -> Iterator[str]:
     yield (
         "that terms were clipped and noise was added is each party's own word: nobody proves it, and a party that adds "
-        "none counts among those that may join the reader of the sum"
+        "none counts among the colluders (privacy.colluders)"
     )
     yield (
         "epsilon does not cover what is public: how many rows each party has, columns, and who was in which round; nor "

@@ -24,7 +24,7 @@ class RoundPrivacy:
     """What rounds with differential privacy have cost this party's rows, or the party, by the end of one.
 
     `epsilon` is what `release_count` releases of this job are proved to keep to against the claim's coalition, and
-    `epsilon_at_one` against the reader of the sum alone. `spent` is of all jobs on the data set, where the site keeps a
+    `epsilon_at_one` against one party by itself. `spent` is of all jobs on the data set, where the site keeps a
     budget.
     """
 

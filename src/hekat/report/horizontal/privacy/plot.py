@@ -10,7 +10,7 @@ from hekat.report.page.drawing import WIDTH_IN, Entry, draw_legend, draw_title, 
 
 
 def plot_privacy(summary: Mapping[str, Any]) -> str | None:
-    """Epsilon of this job by round, against the claim's coalition and the reader alone; the lowest limit as a line."""
+    """Epsilon of this job by round, against the claim's coalition and one party; the lowest limit as a line."""
     found = summary.get("privacy") or {}
     points = [one for one in found.get("by_round", []) if one["epsilon"] is not None]
     if not points:
@@ -24,8 +24,8 @@ def plot_privacy(summary: Mapping[str, Any]) -> str | None:
     axes.plot(rounds, [one["epsilon_at_one"] for one in points], "--s", color=svg.SERIES[1], **look)
     count = found["colluders"]
     entries: list[Entry] = [
-        (svg.ENCRYPTED, "o", "-", f"proved, with {count} {'party' if count == 1 else 'parties'} beside the reader"),
-        (svg.SERIES[1], "s", "--", "proved, against the reader alone"),
+        (svg.ENCRYPTED, "o", "-", f"proved, against {count} {'party' if count == 1 else 'parties together'}"),
+        (svg.SERIES[1], "s", "--", "proved, against one party by itself"),
     ]
     limits = [one["limit"] for one in found.get("budgets", [])]
     if limits:

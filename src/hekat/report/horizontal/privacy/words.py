@@ -17,14 +17,14 @@ def privacy_sentence(summary: Mapping[str, Any]) -> str | None:
     if not found:
         return None
     unit, count = _UNITS[found["unit"]], found["colluders"]
-    others = f"{count} {'party that knows its own noise' if count == 1 else 'parties that know their own noise'}"
+    who = "each party by itself" if count == 1 else f"up to {count} parties together"
     change = "is in" if found["neighbours"] == "zero-out" else "is exchanged for another in"
     releases = f"{format_count(found['releases'])} {pluralise(found['releases'], 'release')}"
     return (
         f"Whether {unit} {change} the training data changes what can be learned from the model by no more than epsilon "
         f"= {say_epsilon(found['epsilon'])} at delta = {found['delta']:g} (zCDP, proved), against everybody who gets "
-        f"the model together with up to {others}; {say_epsilon(found['epsilon_at_one'])} against the reader of the sum "
-        f"alone. Of {releases} with noise {found['noise']:.4g}."
+        f"the model, {who}; {say_epsilon(found['epsilon_at_one'])} against one party by itself. Of {releases} with "
+        f"noise {found['noise']:.4g}."
     )
 
 
@@ -57,9 +57,9 @@ def privacy_table(summary: Mapping[str, Any]) -> Table | None:
         (
             "epsilon, proved (zCDP)",
             say_epsilon(found["epsilon"]),
-            f"with t_c = {found['colluders']} beside the reader",
+            f"t_c = {found['colluders']}: so many parties together",
         ),
-        ("epsilon at t_c = 1", say_epsilon(found["epsilon_at_one"]), "the reader of the sum alone"),
+        ("epsilon at t_c = 1", say_epsilon(found["epsilon_at_one"]), "one party, which knows its own noise"),
         ("if noise were continuous", say_epsilon(found["epsilon_if_continuous"]), "by loss distributions: not proved"),
         (f"epsilon, {other}", say_epsilon(found["epsilon_by_neighbours"][other]), "the other neighbours, proved"),
         ("delta", f"{found['delta']:g}", f"unit: a {found['unit']}; neighbours: {found['neighbours']}"),
@@ -73,6 +73,6 @@ def privacy_table(summary: Mapping[str, Any]) -> Table | None:
         ("", "value", "where"),
         rows,
         "Not covered: row counts, columns, and who was in which round, which are public; test data; choices that were "
-        "made by looking at the rows. A party that leaves out its noise counts among those that join the reader.",
+        "made by looking at the rows. A party that leaves out its noise counts among these t_c.",
         text_columns=3,
     )

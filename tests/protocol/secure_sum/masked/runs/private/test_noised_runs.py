@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hekat.data import Table
 from hekat.errors import PolicyError
 from hekat.privacy.accounting import NoisedSum
-from hekat.protocol.horizontal.privacy_settings import PrivacySettings
+from hekat.privacy.audit import measure_noise
+from hekat.protocol.horizontal.privacy_settings import PrivacyPlan, PrivacySettings
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 from hekat.protocol.horizontal.training.private import private_rounds
 from hekat.protocol.secure_sum.settings import CodecSettings
@@ -74,6 +76,51 @@ def test_noise_is_large_enough_when_a_party_is_lost_and_its_share_with_it(
     assert rehearsal.records[0].party_count == 4
     mechanism = plan.mechanism
     assert math.sqrt(4 - plan.colluders) * mechanism.std >= plan.settings.noise * mechanism.sensitivity * (1 - 1e-12)
+
+
+@pytest.fixture
+def opened_noise(noised_settings, rehearse_masked, leave_at):
+    """(the opened sum of 5,000 values to which rows of zeros give nothing, its plan), with so many of five parties."""
+
+    def run(parties: int) -> tuple[np.ndarray, PrivacyPlan]:
+        settings = noised_settings(training=replace(TRAINING, round_count=1, learning_rate=1.0))
+        names = tuple(f"c{number}" for number in range(5000))
+        tables = {name: Table(np.zeros((3, 5000)), np.array([0, 1, 1]), names, name) for name in settings.parties}
+        hooks = {"e": leave_at("round-1")} if parties == 4 else {}
+        rehearsal = rehearse_masked(settings, tables=tables, exactness_check=False, hooks=hooks)
+        state = rehearsal.run()
+        assert rehearsal.records[0].party_count == parties
+        plan = settings.plan_privacy(5001)
+        assert plan is not None
+        levels = state.parameters["weight"].ravel() * -plan.divisor / plan.mechanism.granularity
+        assert np.abs(levels - np.rint(levels)).max() < 1e-3
+        return np.rint(levels).astype(np.int64), plan
+
+    return run
+
+
+@pytest.mark.parametrize("parties", [5, 4])
+def test_what_opens_of_zeros_is_the_noise_of_all_parties_in_the_sum(opened_noise, parties: int) -> None:
+    """Halved, missing, cut at the lane: the variance shows each, for all sets that may open."""
+    found, plan = opened_noise(parties)
+    mechanism = plan.mechanism
+    assert measure_noise(found, parties * mechanism.law.variance).is_as_expected
+    # What the claim needs: the noise of honest parties alone, without the colluders' shares.
+    needed = (plan.settings.noise * mechanism.sensitivity) ** 2
+    assert measure_noise(found, needed * parties / mechanism.honest).is_enough
+
+
+def test_a_party_that_adds_no_noise_shows_in_the_variance(opened_noise, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, made = private_rounds.noised_levels, []
+
+    def forget_once(values: np.ndarray, mechanism: NoisedSum) -> np.ndarray:
+        made.append(values.shape)
+        is_first_weight = values.size > 1 and sum(shape == values.shape for shape in made) == 1
+        return np.zeros(values.shape, np.int64) if is_first_weight else honest(values, mechanism)
+
+    monkeypatch.setattr(private_rounds, "noised_levels", forget_once)
+    found, plan = opened_noise(5)
+    assert not measure_noise(found, 5 * plan.mechanism.law.variance).is_enough
 
 
 def test_an_opening_that_fails_is_repeated_with_the_same_levels(
