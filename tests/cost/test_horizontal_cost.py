@@ -51,6 +51,13 @@ CASES = {
     "validation-now-and-then": ("[training]\nrounds = 3\n[validation]\nhold_out = 0.2\nevery = 2", 0),
     "paillier": ('[protection]\nkind = "paillier"\nkey_bits = 2048', 0),
     "paillier-offset": ('[protection]\nkind = "paillier"\nkey_bits = 2048\n[codec]\nlayout = "offset"', 0),
+    "votes": ('[model]\nname = "mlp"\nhidden = [30]\n[training]\nrounds = 4\nkeep = 0.3', 0),
+    "votes-under-an-authority": (
+        '[protection]\nopening = "authority"\nauthority = "notary"\n[training]\nrounds = 3\nkeep = 0.3',
+        0,
+    ),
+    "votes-under-paillier": ('[protection]\nkind = "paillier"\nkey_bits = 2048\n[training]\nkeep = 0.3', 0),
+    "top-k": ('[model]\nname = "mlp"\nhidden = [7]\n[training]\nkeep = 0.3\nkeep_by = "top_k"', 0),
     # Row counts are taken for their bound: their numbers can be shorter.
     "none": ('[protection]\nkind = "none"', 8),
 }
@@ -165,9 +172,11 @@ def test_only_parties_count_rounds_apart(job, tmp_path, opened_channels) -> None
         "",
         "[training]\nrounds = 3\n[validation]\nfolds = 2",
         "[protection]\nmasked = 0.4\nrefresh = 2\n[training]\nrounds = 5",
+        "[training]\nrounds = 4\nkeep = 0.3",
+        "[training]\nrounds = 3\nkeep = 0.3\n[validation]\nfolds = 2",
     ],
     indirect=True,
-    ids=["rounds", "folds", "new masks"],
+    ids=["rounds", "folds", "new masks", "votes", "votes-in-folds"],
 )
 def test_all_rounds_are_at_least_what_a_run_sends_in_sums(most, job, channels, tmp_path, monkeypatch) -> None:
     """Uploads of further sums go with their announcements, or after them."""

@@ -8,7 +8,7 @@ processor's time for an operation (Eq. 10, without the way to a GPU and back: th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 from hekat.cost.calibrate import SealSeconds, SumSeconds, calibrate_seal, calibrate_sum
@@ -29,13 +29,14 @@ from hekat.protocol.secure_sum.cost.round_bytes import (
     packing_of,
 )
 from hekat.protocol.secure_sum.cost.sent_message import Sent
-from hekat.protocol.secure_sum.masked.cost import SecretsSoFar, parameters_of
+from hekat.protocol.secure_sum.masked.cost import SecretsSoFar, form_of, parameters_of
 from hekat.protocol.secure_sum.masked.group.group_secret import shares_secrets
 from hekat.protocol.secure_sum.masked.opening.committee import say_members
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import make_opening_scheme, members_for_sizes, needs_draw
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 from hekat.scheme.lattice import LatticeParameters
+from hekat.scheme.paillier import PrivateKey
 
 # A run's folder is named so; the name's length is in every seal.
 RUN_ID = "20250101T000000Z-000000"
@@ -179,34 +180,61 @@ def _under(settings: HorizontalSettings, protection: str) -> HorizontalSettings:
 
 
 @dataclass(frozen=True)
-class RoundPlan:
-    """The last round before it is played: the form of its sum, who trains, the upload number; and all other sums."""
+class PlannedSum:
+    """One sum before it is made: its form, its upload's number, and the sets whose secrets its group has."""
 
     shape: SumShape
-    uploaders: tuple[str, ...]
     upload_number: int
     held: tuple[LatticeParameters, ...]
+
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """A round before it is played: its sums, the update's last, and who trains; `sums` are all of the run."""
+
+    planned: tuple[PlannedSum, ...]
+    uploaders: tuple[str, ...]
     sums: RoundSums
+
+    @property
+    def shape(self) -> SumShape:
+        """The form of the sum of updates."""
+        return self.planned[-1].shape
+
+    @property
+    def upload_number(self) -> int:
+        """The largest of the round."""
+        return max(one.upload_number for one in self.planned)
 
     def messages(self, settings: HorizontalSettings) -> Iterator[Sent]:
         """Every message of the round, while nobody is lost."""
-        yield from messages_of_sum(settings.sums, self.shape, self.uploaders, self.upload_number, self.held)
+        for one in self.planned:
+            yield from messages_of_sum(settings.sums, one.shape, self.uploaders, one.upload_number, one.held)
         yield from messages_of_round_end(settings.sums, self.shape.step)
 
 
 def plan_round(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundPlan:
     """The last round of the job under these settings, in a run that is not resumed."""
     sums = rehearse_sums(inputs, settings)
-    number = settings.training.round_count
-    shape = sums.of_round(number, settings.validation.every)
+    number, every = settings.training.round_count, settings.validation.every
     samples = Participation(settings.sums, inputs.job.digest)
     secrets = SecretsSoFar(settings.sums)
-    first = sums.of_round(1, settings.validation.every)
-    for earlier in (*sums.before, first)[: len(sums.before) + min(1, number - 1)]:
-        secrets.take(earlier, len(samples.parties_in(earlier.step)))
-    secrets.skip(max(0, number - 2) + len(sums.of_mask) * len(_refreshes(settings)))
-    uploaders = samples.parties_in(shape.step)
-    return RoundPlan(shape, uploaders, *secrets.take(shape, len(uploaders)), sums)
+    last = sums.all_of_round(number, every)
+    first = sums.of_round(1, every)
+    # Votes of the first round are among the sums before it, where it is not the last round as well.
+    earlier = (*sums.before, first) if number > 1 else sums.before[: len(sums.before) - (len(last) - 1)]
+    for shape in earlier:
+        secrets.take(shape, len(samples.parties_in(shape.step)))
+    if number > 2:
+        second = _plan(secrets, sums.all_of_round(2, every), len(samples.parties_in("round-2")))
+        secrets.skip((number - 3) * len({one.upload_number for one in second}))
+    secrets.skip(len(sums.of_mask) * len(_refreshes(settings)))
+    uploaders = samples.parties_in(last[-1].step)
+    return RoundPlan(_plan(secrets, last, len(uploaders)), uploaders, sums)
+
+
+def _plan(secrets: SecretsSoFar, shapes: Sequence[SumShape], uploader_count: int) -> tuple[PlannedSum, ...]:
+    return tuple(PlannedSum(shape, *secrets.take(shape, uploader_count)) for shape in shapes)
 
 
 def _cost(
@@ -220,7 +248,7 @@ def _cost(
     shape, uploaders = plan.shape, plan.uploaders
     traffic = _traffic(settings, plan.messages(settings))
     key = inputs.key_pair.private if inputs.key_pair is not None and settings.protection == "paillier" else None
-    seconds = calibrate_sum(settings, shape, uploaders, key)
+    seconds = _seconds_of_sums(settings, plan, key)
     roles = tuple(
         RoleCost(
             role,
@@ -240,13 +268,27 @@ def _cost(
         _bytes_of(settings, plan.sums.before, samples, SecretsSoFar(settings.sums)),
         _bytes_of(settings, plan.sums.after, samples, SecretsSoFar(settings.sums, plan.upload_number + 1)),
         shape.value_count,
-        _naming_bytes(settings) - _saved_bytes(settings, plan) + _refresh_bytes(settings, plan, samples),
+        _naming_bytes(settings)
+        - _saved_bytes(settings, plan)
+        + _refresh_bytes(settings, plan, samples)
+        - _votes_bytes(settings, plan),
     )
+
+
+def _seconds_of_sums(settings: HorizontalSettings, plan: RoundPlan, key: PrivateKey | None) -> SumSeconds:
+    """Of all sums of the round together; a further sum of a group needs no secret of its own."""
+    total = SumSeconds()
+    for one in plan.planned:
+        found = calibrate_sum(settings, one.shape, plan.uploaders, key)
+        if one.held and form_of(settings.sums, one.shape, len(plan.uploaders), one.held).parameters in one.held:
+            found = replace(found, deal=0.0, check=0.0, release=0.0, open=0.0)
+        total = SumSeconds(*(a + b for a, b in zip(astuple(total), astuple(found), strict=True)))
+    return total
 
 
 def _naming_bytes(settings: HorizontalSettings) -> int:
     """What every round but the last, which is counted, takes to name the next one to all parties and an authority."""
-    if settings.protection != "lattice":
+    if settings.protection != "lattice" or settings.training.kept.votes:
         return 0
     told = len(settings.parties) + (settings.authority is not None)
     # Rounds of a fold are one group.
@@ -279,14 +321,31 @@ def _saved_bytes(settings: HorizontalSettings, plan: RoundPlan) -> int:
     folds, rounds = settings.validation.folds, settings.training.round_count
     if not folds or not shares_secrets(settings.sums):
         return 0
-    shape = plan.shape.at(f"{fold_group(folds)}/{plan.shape.step}")
-    first = replace(plan, shape=shape, held=())
-    further = replace(first, held=(parameters_of(settings.sums, shape, len(plan.uploaders)),))
+    secrets, count = SecretsSoFar(settings.sums, plan.upload_number), len(plan.uploaders)
+    shapes = [one.shape.at(f"{fold_group(folds)}/{one.shape.step}") for one in plan.planned]
+    first = replace(plan, planned=_plan(secrets, shapes, count))
+    further = replace(plan, planned=_plan(secrets, shapes, count))
     last_bytes, first_bytes, further_bytes = (
         sum(role.sent_bytes for role in _traffic(settings, each.messages(settings)).values())
         for each in (plan, first, further)
     )
     return folds * (rounds * last_bytes - first_bytes - (rounds - 1) * further_bytes)
+
+
+def _votes_bytes(settings: HorizontalSettings, plan: RoundPlan) -> int:
+    """What the sums of votes of first rounds send: they are among the sums before or after the rounds, too."""
+    folds, count = settings.validation.folds, len(plan.uploaders)
+    votes = plan.planned[:-1]
+    if not votes:
+        return 0
+    of_fold = [one.shape.at(f"{fold_group(max(1, folds))}/{one.shape.step}") for one in votes]
+    in_fold = _plan(SecretsSoFar(settings.sums, plan.upload_number), of_fold, count)
+    messages = [
+        sent
+        for one in (*votes, *(folds * in_fold))
+        for sent in messages_of_sum(settings.sums, one.shape, plan.uploaders, one.upload_number, one.held)
+    ]
+    return sum(role.sent_bytes for role in _traffic(settings, messages).values())
 
 
 def _traffic(settings: HorizontalSettings, messages: Iterable[Sent]) -> dict[str, RoleBytes]:

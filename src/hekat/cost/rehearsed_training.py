@@ -20,6 +20,7 @@ from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.cost.recorded_sums import SumRecorder, SumShape
+from hekat.protocol.secure_sum.index_sets.votes import VOTES, votes_step
 from hekat.protocol.secure_sum.masked.opening.upload_context import group_of
 from hekat.protocol.stopwatch import Stopwatch
 from hekat.run.horizontal.load_inputs import HorizontalInputs
@@ -27,17 +28,22 @@ from hekat.run.horizontal.load_inputs import HorizontalInputs
 LEAST_SAMPLE_ROWS = 2048
 SAMPLE_BATCHES = 4
 _FIRST, _SECOND = "round-1", "round-2"
-_ROUND_OF_FOLD = re.compile(r"fold-\d+/round-\d+")
+_ROUND_OF_FOLD = re.compile(rf"fold-\d+/round-(\d+|(?!1/)\d+/{VOTES})")
 
 
 @dataclass(frozen=True)
 class RoundSums:
-    """The sums of a run by their form: those before the first round's own, one of each round, those at the end."""
+    """The sums of a run by their form: those before the first round's own, one of each round, those at the end.
+
+    `votes`: what goes ahead of each round's sum where the parties vote on what they send; `before` has the first, and
+    `after` the first of each fold.
+    """
 
     before: tuple[SumShape, ...]
     validated: SumShape
     plain: SumShape
     after: tuple[SumShape, ...]
+    votes: SumShape | None = None
 
     @property
     def of_mask(self) -> tuple[SumShape, ...]:
@@ -48,6 +54,11 @@ class RoundSums:
         """The sum of round `number`; from the first on, every `every`-th round's sum may carry a validation."""
         shape = self.validated if (number - 1) % every == 0 else self.plain
         return shape.at(f"round-{number}")
+
+    def all_of_round(self, number: int, every: int) -> tuple[SumShape, ...]:
+        """The same behind the votes, where there are any."""
+        shape = self.of_round(number, every)
+        return (shape,) if self.votes is None else (self.votes.at(votes_step(shape.step)), shape)
 
 
 def rehearse_sums(inputs: HorizontalInputs, settings: HorizontalSettings) -> RoundSums:
@@ -104,4 +115,5 @@ def _sort_sums(sums: Sequence[SumShape]) -> RoundSums:
     second = steps.index(_SECOND) if _SECOND in steps else first
     # Rounds of folds are as the others.
     after = tuple(shape for shape in sums[second + 1 :] if not _ROUND_OF_FOLD.fullmatch(shape.step))
-    return RoundSums(tuple(sums[:first]), sums[first], sums[second], after)
+    votes = next((shape for shape in sums if shape.step == votes_step(_FIRST)), None)
+    return RoundSums(tuple(sums[:first]), sums[first], sums[second], after, votes)

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from hekat.errors import InputError, PolicyError
+from hekat.privacy import MaskRules
+from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.training.local_run import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
@@ -123,3 +125,27 @@ def test_optimisers_that_are_not_there() -> None:
         build_optimiser(TrainingSettings(optimiser="momentun"))
     with pytest.raises(InputError, match="beta_1"):
         build_optimiser(TrainingSettings(optimiser="adam", optimiser_settings={"beta1": 0.5}))
+
+
+PART = TrainingSettings(keep=0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"training": TrainingSettings(keep=0.0)}, r"training\.keep refused"),
+        ({"training": TrainingSettings(keep_by="top_k")}, r"training\.keep_by has no effect"),
+        ({"training": replace(PART, algorithm="scaffold")}, r"training\.keep refused"),
+        (
+            {"training": TrainingSettings(keep=0.5), "selective": SelectiveSettings(MaskRules(0.5))},
+            r"protection\.masked refused",
+        ),
+        (
+            {"training": TrainingSettings(keep=0.5), "codec": CodecSettings(clipping="daciq")},
+            r"codec\.clipping refused",
+        ),
+    ],
+)
+def test_parts_of_updates_go_with_nothing_that_needs_the_whole(changes, words) -> None:
+    with pytest.raises(InputError, match=words):
+        replace(GOOD, **changes)

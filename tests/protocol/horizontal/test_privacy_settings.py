@@ -42,6 +42,7 @@ def _settings(privacy: PrivacySettings = ROWS, **changes: Any) -> HorizontalSett
         ({"training": replace(TRAINING, algorithm="fedavg")}, "training.algorithm"),
         ({"training": replace(TRAINING, algorithm="lbfgs")}, "training.algorithm"),
         ({"training": replace(TRAINING, error_feedback=True)}, "training.error_feedback"),
+        ({"training": replace(TRAINING, keep=0.5)}, "training.keep"),
         ({"training": replace(TRAINING, batch_rows=8)}, "training.batch_rows"),
         ({"selective": SelectiveSettings(MaskRules(0.1))}, "protection.masked"),
         ({"validation": ValidationSettings(hold_out=0.2)}, "validation.hold_out"),

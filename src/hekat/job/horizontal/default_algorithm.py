@@ -23,6 +23,8 @@ _OF_LOCAL_STEPS = frozenset(
         "optimiser_settings",
         "proximal_mu",
         "error_feedback",
+        "keep",
+        "keep_by",
         "participation",
     }
 )

@@ -242,6 +242,8 @@ def _read_training(
         stop_at_loss=section.take("stop_at_loss", float, default.stop_at_loss),
         proximal_mu=section.take("proximal_mu", float, default.proximal_mu),
         error_feedback=section.take("error_feedback", bool, default.error_feedback),
+        keep=section.take("keep", float, default.keep),
+        keep_by=section.take("keep_by", str, default.keep_by),  # type: ignore[arg-type]  # checked by settings
         seed=section.take("seed", int, default.seed),
         participation=section.take("participation", float, default.participation),
         min_parties=section.take("min_parties", int, default.min_parties),

@@ -132,6 +132,8 @@ def _training(job: NewJob) -> list[str]:
         default("min_improvement", training.min_improvement, "the least fall of the loss that counts as gain"),
         default("stop_at_loss", training.stop_at_loss, "stop once the loss is no more than that; 0: never"),
         default("error_feedback", training.error_feedback, "add what clipping and rounding took to the next update"),
+        default("keep", training.keep, "share of the values that is sent in a round; below 1 not for lbfgs, scaffold"),
+        example("keep_by", training.keep_by, '"vote", "top_k", "random_k": how parties agree which, for keep below 1'),
         default("seed", training.seed, "of the order of rows"),
     ]
 

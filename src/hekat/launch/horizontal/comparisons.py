@@ -9,7 +9,7 @@ from hekat.channel import PartyKey
 from hekat.job.horizontal.precision_sweep import with_bits
 from hekat.launch.horizontal.phase import Phase
 from hekat.launch.rows.sessions import make_leader_key
-from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
 from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.horizontal.training.loop import train
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
@@ -63,7 +63,9 @@ class Comparer:
     def _train_alone(self) -> dict[str, TrainedAlone]:
         found: dict[str, TrainedAlone] = {}
         evaluate = evaluation_of(self.inputs)
-        settings = replace(self._settings, selective=None)
+        # A party by itself sends nothing, and so has no reason to leave values out.
+        training = replace(self._settings.training, keep=1.0, keep_by=TrainingSettings().keep_by)
+        settings = replace(self._settings, training=training, selective=None)
         self.progress.begin("alone", len(self.inputs.tables))
         for party, table in self.inputs.tables.items():
             made = self.inputs.make_model(party)

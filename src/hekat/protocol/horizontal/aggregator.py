@@ -5,7 +5,7 @@
 2. receive the public key (paillier), or agree on the first upload's number, pass on the draw of members, and receive
    the openers' earlier releases (lattice)
 3. serve the sums of what fills empty cells, the standardiser's four, scaffold's one, and lbfgs' two
-4. each round: add the updates as they arrive, return the sum
+4. each round: add the updates as they arrive, return the sum; where parties vote on what they send, first the votes
 5. check that all parties report the same model, and stop when they do
 6. where rows are held out, serve one more sum: the validation of the final model; where the job has folds, serve the
    rounds of each, as in 4 and 5, and the sum that measures its model
@@ -35,6 +35,7 @@ from hekat.protocol.horizontal.training.validation import FINAL_STEP, fold_group
 from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
 from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks
 from hekat.protocol.secure_sum.agreement.round_end import serve_round_end
+from hekat.protocol.secure_sum.index_sets.votes import votes_step
 from hekat.protocol.secure_sum.roster import Roster
 from hekat.protocol.secure_sum.start_up import needs_everybody, start_summation
 from hekat.protocol.secure_sum.sum_run import AggregatorSumRun
@@ -109,13 +110,17 @@ def _serve_rounds(
 ) -> None:
     """Serve the rounds of one training, and the sums ahead of each, until the parties end it."""
     # Folds take the mask of the model that the run is for.
-    selective = settings.selective if not group else None
+    selective, votes = settings.selective if not group else None, settings.training.kept.votes
     for number in numbers:
         step, following = f"{group}round-{number}", f"{group}round-{number + 1}"
         for ahead in () if selective is None else selective.steps_before(number):
             summation.serve(ahead)
+        if votes:
+            summation.serve(votes_step(step))
         serve_bounds(roster, settings.sums, summation, step, first=number == 1)
-        is_next = number + 1 in numbers and (selective is None or not selective.steps_before(number + 1))
+        # The secret of a round's first sum can be dealt ahead where that is the round's own.
+        is_next = number + 1 in numbers and not votes
+        is_next = is_next and (selective is None or not selective.steps_before(number + 1))
         summation.serve(step, then=following if is_next else "")
         if serve_round_end(roster, step):
             break

@@ -34,6 +34,7 @@ from hekat.protocol.horizontal.training.training_state import TrainingState, dig
 from hekat.protocol.secure_sum.agreement.message_checks import refuse_answer
 from hekat.protocol.secure_sum.cost.packing import Packing
 from hekat.protocol.secure_sum.exactness_check import ExactnessCheck
+from hekat.protocol.secure_sum.index_sets.settings import KEEP
 from hekat.protocol.secure_sum.masked.upload_state import UploadState
 from hekat.protocol.secure_sum.start_up import join_sums, needs_everybody
 from hekat.protocol.secure_sum.sum_run import PartySumRun
@@ -103,7 +104,12 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
                 vocabulary = agree_on_categories(aggregation, offers, settings.found, seed)
                 table, local = run.settle(vocabulary)
                 channel.send(settings.aggregator, SETTLED_STEP, _announce(table, settings, local))
-        return train(aggregation, table, settings, replace(local, digest_key=digest_key), party=channel.party)
+        kept = settings.training.kept
+        if kept.is_on:
+            channel.ledger.note(KEEP, kept.describe(), "disclosed" if kept.votes else "public")
+        job_digest = channel.job_digest if kept.is_on else b""
+        local = replace(local, digest_key=digest_key, job_digest=job_digest)
+        return train(aggregation, table, settings, local, party=channel.party)
     finally:
         aggregation.close()
 

@@ -15,6 +15,7 @@ from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
+from hekat.protocol.secure_sum.index_sets.settings import KeepBy, KeepSettings, check_keep
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
 from hekat.protocol.setting_checks import MAX_SEED, check_choice, refuse_setting
@@ -66,7 +67,9 @@ class TrainingSettings:
 
     `learning_rate` belongs to local steps, under `fedsgd` to the server step; `proximal_mu` belongs to `fedprox`;
     `stop_at_loss` ends training once the loss is no more than that, 0 never does; with `error_feedback` a party adds
-    what clipping and rounding took from its update to its next one.
+    what clipping and rounding took from its update to its next one. A party sends the share `keep` of the trained
+    weights' values in a round, the ones on which the parties agree by `keep_by`; what it does not send it adds to its
+    next update.
     In each round ceil(`participation` * parties) of the parties train. A sum of fewer than `min_parties` updates is not
     opened; 0 leaves that to the protection.
     """
@@ -87,6 +90,13 @@ class TrainingSettings:
     proximal_mu: float = DEFAULT_PROXIMAL_MU
     stop_at_loss: float = 0.0
     error_feedback: bool = False
+    keep: float = 1.0
+    keep_by: KeepBy = "vote"
+
+    @property
+    def kept(self) -> KeepSettings:
+        """Which part of an update is sent."""
+        return KeepSettings(self.keep, self.keep_by)
 
     @property
     def averages_changes(self) -> bool:
@@ -111,7 +121,12 @@ class TrainingSettings:
     @property
     def keeps_own_state(self) -> bool:
         """Whether a party carries tensors of its own from round to round."""
-        return self.has_control or self.error_feedback
+        return self.has_control or self.feeds_back
+
+    @property
+    def feeds_back(self) -> bool:
+        """Whether a party adds to its next update what its last one lost on the way."""
+        return self.error_feedback or self.kept.is_on
 
 
 @dataclass(frozen=True)
@@ -144,6 +159,7 @@ class HorizontalSettings:
     selective: SelectiveSettings | None = None
 
     def __post_init__(self) -> None:
+        check_keep(self.training.kept, share_name="training.keep", by_name="training.keep_by")
         codec = self.sums.codec
         _check_training(self.training)
         check_validation(self.validation, self.classes)
@@ -154,6 +170,12 @@ class HorizontalSettings:
             )
         if self.selective is not None and self.protection != "lattice":
             refuse_setting("protection.masked", "nothing, since protection.kind is not 'lattice'", "a part of 1")
+        if self.training.kept.is_on and self.training.has_control:
+            expected = "1.0 with scaffold, whose control variates need the whole change"
+            refuse_setting("training.keep", expected, self.training.keep)
+        if self.training.kept.is_on and self.selective is not None:
+            expected = "1 where training.keep leaves values at home: what is sent of them is masked whole"
+            refuse_setting("protection.masked", expected, "a part of 1")
         if self.validation.folds:
             _check_all_parties(self)
         if self.model.own_l2 < 0 or not math.isfinite(self.model.own_l2):
@@ -186,6 +208,7 @@ class HorizontalSettings:
             check_sum=self.check_sum,
             participation=self.training.participation,
             min_parties=len(self.parties) if self.validation.folds else self.training.min_parties,
+            keep=self.training.kept,
         )
 
     def plan_privacy(self, value_count: int) -> PrivacyPlan | None:
@@ -290,6 +313,11 @@ def _check_privacy(settings: HorizontalSettings, privacy: PrivacySettings) -> No
         ("training.standardise", training.standardise, "false; privacy.moments takes a public mean and spread"),
         ("protection.masked", settings.selective and "a part", "1: the mean map that chooses a part is exact"),
         ("training.error_feedback", training.error_feedback, "false: it sends what was clipped in a later round"),
+        (
+            "training.keep",
+            training.keep if training.kept.is_on else None,
+            "1.0: what stays at home reaches a later round beyond its clip",
+        ),
         ("validation.hold_out", settings.validation.hold_out, "nothing: its counts are exact"),
         ("validation.folds", settings.validation.folds, "nothing: each fold trains once more, and is measured exactly"),
         ("columns", ", ".join(settings.fills), "a fixed fill: what rows of all parties say is exact"),
@@ -321,7 +349,8 @@ def _check_line_search(settings: HorizontalSettings) -> None:
     if training.participation != 1:
         refuse_setting("training.participation", "1.0, since lbfgs compares losses over the same rows", "less")
     default, no_codec = TrainingSettings(), CodecSettings()
-    for name in ("local_epochs", "batch_rows", "learning_rate", "optimiser", "optimiser_settings", "error_feedback"):
+    of_local_steps = ("local_epochs", "batch_rows", "learning_rate", "optimiser", "optimiser_settings")
+    for name in (*of_local_steps, "error_feedback", "keep"):
         _refuse_under_lbfgs(f"training.{name}", getattr(training, name), getattr(default, name))
     for name in ("clipping", "alpha", "target_clipped_fraction", "max_norm"):
         _refuse_under_lbfgs(f"codec.{name}", getattr(codec, name), getattr(no_codec, name))

@@ -52,6 +52,8 @@ _SETTING_NAMES = {
     "optimiser_settings": "its settings",
     "proximal_mu": "proximal mu",
     "error_feedback": "error feedback",
+    "keep": "share of the values that is sent",
+    "keep_by": "which ones, agreed by",
     "stop_at_loss": "stops at a loss of",
     "standardise": "columns standardised",
     "model": "model",

@@ -20,6 +20,7 @@ from hekat.protocol.horizontal.settings import MAX_LOSS, HorizontalSettings
 from hekat.protocol.horizontal.training.make_step import make_step, state_like
 from hekat.protocol.horizontal.training.score_bins import PLACE_COUNT
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
+from hekat.protocol.horizontal.training.training_state import SEEN
 from hekat.protocol.horizontal.training.validation import scored_classes
 from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA
 from hekat.run.horizontal.validation_history import check_history
@@ -71,6 +72,7 @@ def check_resumable(
         "finished": (),
         **{f"{_BOUND}{name}": () for name in (sent if clips else ())},
         **_shapes_of_shared(settings, {name: sent[name].shape for name in sent if name.startswith(CONTROL)}),
+        **_shapes_of_seen(settings, {name: shapes[name] for name in trained.weights}),
         **({VALIDATION_EDGES: (len(scored), settings.validation.bins - 1)} if scored else {}),
     }
     _check_arrays(what, "codec_state", codec_state, expected)
@@ -116,10 +118,18 @@ def _shapes_of_shared(settings: HorizontalSettings, control: Shapes) -> Shapes:
     return {**rounds, **control, **({ROW_COUNT: ()} if control else {})}
 
 
+def _shapes_of_seen(settings: HorizontalSettings, weights: Shapes) -> Shapes:
+    if not settings.training.kept.sees_sums:
+        return {}
+    return {f"{SEEN}{name}": shape for name, shape in weights.items()}
+
+
 def _check_shared(what: str, codec_state: Mapping[str, npt.NDArray[Any]], rounds_done: int) -> None:
     for name, value in codec_state.items():
         if name.startswith(LAST_ROUND) and value not in range(rounds_done + 1):
             raise refuse_checkpoint(what, f"{name}, a round up to {rounds_done}", "another number")
+        if name.startswith(SEEN) and (value < 0).any():
+            raise refuse_checkpoint(what, f"{name}, magnitudes of sums", "numbers below 0")
         if name == ROW_COUNT and not (value >= 1 and value == np.floor(value)):
             raise refuse_checkpoint(what, f"{name}, a number of rows", "another number")
 

@@ -20,7 +20,7 @@ from hekat.model.torch_model import TorchModel
 from hekat.protocol.horizontal.training.line_search import penalty_of
 from hekat.protocol.horizontal.training.standardise import Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
-from hekat.protocol.horizontal.training.training_state import TrainingState
+from hekat.protocol.horizontal.training.training_state import SEEN, TrainingState
 from hekat.run.model_file_checks import UNREADABLE, are_parameters, check_names, flaw_of
 from hekat.run.predictions import source_columns_of
 from hekat.state import load_model, replace_file, save_model
@@ -34,7 +34,7 @@ MODEL_FORMAT = FileFormat("model", ("0.1.0", "0.2.0"))
 _MEAN, _SPREAD, _FILL = "standardiser/mean", "standardiser/spread", "standardiser/fill"
 _MOST_LAYERS = 1000
 # What stands beside a model's tensors in its file and in an update.
-_TAKEN = ("standardiser/", CONTROL)
+_TAKEN = ("standardiser/", CONTROL, SEEN)
 _PREDICT = "standardise: (x - standardiser/mean) / standardiser/spread, then the model"
 _FILL_FIRST = "empty cells: standardiser/fill, where columns have one; "
 

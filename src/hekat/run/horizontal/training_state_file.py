@@ -15,7 +15,7 @@ from hekat.job.horizontal.job_file import Job
 from hekat.model import Model
 from hekat.protocol.horizontal.training.standardise import LabelUnit, Standardiser
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL
-from hekat.protocol.horizontal.training.training_state import TrainingState
+from hekat.protocol.horizontal.training.training_state import SEEN, TrainingState
 from hekat.protocol.horizontal.training.validation import ValidationState
 from hekat.run.horizontal.check_resumable import (
     FILL,
@@ -66,6 +66,7 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
     if state.control:
         codec_state[ROW_COUNT] = float(state.row_count)
         codec_state.update({f"{CONTROL}{name}": values for name, values in state.control.items()})
+    codec_state.update({f"{SEEN}{name}": values for name, values in state.seen.items()})
     if job.settings.training.keeps_own_state:
         codec_state.update(
             {f"{LAST_ROUND}{party}": float(state.last_rounds.get(party, 0)) for party in job.settings.parties}
@@ -169,6 +170,7 @@ def _state_of(checkpoint: Checkpoint) -> TrainingState:
         losses=[entry["loss"] for entry in checkpoint.metrics_history],
         finished=bool(codec_state["finished"]),
         control={name: np.asarray(values) for name, values in _under(CONTROL, codec_state).items()},
+        seen={name: np.asarray(values) for name, values in _under(SEEN, codec_state).items()},
         row_count=int(np.asarray(codec_state.get(ROW_COUNT, 0))),
         last_rounds={party: int(np.asarray(number)) for party, number in _under(LAST_ROUND, codec_state).items()},
         validation=ValidationState(by_round, edges, final),

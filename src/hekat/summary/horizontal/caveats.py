@@ -44,6 +44,7 @@ def list_caveats(
     caveats += caveats_on_records(settings, run.results)
     caveats += _what_bounds_updates(settings, run)
     caveats += _what_samples_tell(settings)
+    caveats += [settings.training.kept.describe()] if settings.training.kept.is_on else []
     caveats += _what_was_done_to_rows(job, run, test_table)
     caveats += _what_sums_tell_of_columns(run)
     caveats += [] if test_table is None else caveats_on_test_rows(test_table.rows, test_table.trained_on)

@@ -72,6 +72,8 @@ def _describe_algorithm(training: TrainingSettings) -> dict[str, Any]:
         described["proximal_mu"] = training.proximal_mu
     if training.error_feedback:
         described["error_feedback"] = True
+    if training.kept.is_on:
+        described |= {"keep": training.keep, "keep_by": training.keep_by}
     if training.stop_at_loss:
         described["stop_at_loss"] = training.stop_at_loss
     return described

@@ -190,6 +190,7 @@ def test_a_curvature_without_rows_behind_it_is_no_inverse() -> None:
         ({"optimiser": "adam"}, {}),
         ({"optimiser_settings": {"decay": 0.5}}, {}),
         ({"error_feedback": True}, {}),
+        ({"keep": 0.5}, {}),
         ({}, {"clipping": "fixed", "alpha": 1.0}),
         ({}, {"alpha": 1.0}),
         ({}, {"target_clipped_fraction": 0.1}),

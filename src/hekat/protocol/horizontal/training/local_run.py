@@ -41,6 +41,8 @@ class LocalRun:
     charge: Callable[[int, Release], Spent | None] = lambda number, release: None
     own: OwnState | None = None
     digest_key: bytes = field(default=b"", repr=False)
+    job_digest: bytes = b""
+    """Where the parties send a part of their updates, which the job's digest chooses along with them."""
     model: Model | None = None
     """A model of the site's own; None: the one of Hekat's that the settings name."""
     model_code: str = ""

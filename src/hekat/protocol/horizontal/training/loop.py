@@ -23,6 +23,7 @@ from hekat.protocol.horizontal.training.clipping import (
 )
 from hekat.protocol.horizontal.training.divergence import check_finite, check_magnitude
 from hekat.protocol.horizontal.training.fills import agree_on_fills
+from hekat.protocol.horizontal.training.kept_values import KeptValues
 from hekat.protocol.horizontal.training.line_search import LineSearchStep, RoundTotals, has_settled, penalty_of
 from hekat.protocol.horizontal.training.local_run import LocalRun
 from hekat.protocol.horizontal.training.local_training import local_update
@@ -139,6 +140,7 @@ class _Trainer:
         self._model = run.model_for(settings, table.features.shape[1])
         self._trained = TrainedTensors.of(self._model, settings.model.parameters)
         self._step = make_step(self._model, self._trained, settings)
+        self._kept = KeptValues(settings, self._model, self._trained, run) if settings.training.kept.is_on else None
         self._own = run.own or first_own_state(self._trained, self._model.parameter_shapes, settings.training)
         self.state = run.resume_from or self._first_state(table)
         with run.stopwatch.measure("train"):
@@ -181,6 +183,8 @@ class _Trainer:
         else:
             first = self._step.init_state(parameters)
         state = TrainingState(parameters, first, standardiser, vocabulary=self._run.vocabulary)
+        if self._settings.training.kept.sees_sums:
+            state.seen = {name: np.zeros_like(parameters[name]) for name in self._trained.weights}
         if self._settings.training.has_control:
             rows = Counter("rows", len(table), maximum=self._settings.weight_max)
             state.row_count = sum_counters(self._aggregation, ROW_COUNT_STEP, [rows], value_bits=MOMENT_BITS)["rows"]
@@ -218,6 +222,7 @@ class _Trainer:
             state.last_rounds.update(dict.fromkeys(aggregate.parties or settings.parties, number))
             if takes_part:
                 sent = self._aggregation.as_sent(summed.request)
+                sent = sent if self._kept is None else self._kept.put_back(sent)
                 self._own = self._own.after(number, summed.update, sent)
                 self._run.save_own(self._own)
         digest = digest_model(state, self._run.digest_key)
@@ -249,8 +254,9 @@ class _Trainer:
         mask = self._mask.before(number, state, self._features, self._labels)
         takes_part = self._aggregation.takes_part(step)
         work = self._work_locally(number) if takes_part else self._nothing_of_its_own()
-        update, factor = self._norm.limit(work.update)
-        weight = work.weight
+        meant, weight = work.update, work.weight
+        part = meant if self._kept is None else self._kept.take(self._aggregation, step, meant, state.seen)
+        update, factor = self._norm.limit(part)
         scaled = scale_by_weight(update, weight, settings.weight_max)
         check_magnitude(self._party, number, scaled)
         bounds = self._policy.bounds_for(self._aggregation, step, scaled)
@@ -261,11 +267,16 @@ class _Trainer:
         request = SumRequest(step, update, bounds, weight, counters, mask=mask)
         aggregate = self._aggregation.weighted_mean(request)
         self._norm.check(step, aggregate, bounds)
+        if self._kept is None:
+            meant = update
+        else:
+            meant = self._kept.put_into(meant, update)
+            aggregate = replace(aggregate, mean=self._kept.receive(aggregate.mean, state.seen))
         self._policy.learn(aggregate.counters, sizes_of(scaled), aggregate.party_count)
         validation = self._validation.learn(number, aggregate.counters)
         clipped_count = total_clipped(aggregate.counters, list(scaled))
         loss = aggregate.counters["loss"] / LOSS_UNITS / aggregate.weight_sum
-        return _Summed(aggregate, loss, update, request, bounds, sizes_of(scaled), clipped_count, validation)
+        return _Summed(aggregate, loss, meant, request, bounds, sizes_of(scaled), clipped_count, validation)
 
     def _sum_noised(self, private: PrivateRounds, number: int, step: str) -> _Summed:
         """The parties' bounded and noised parts over a public divisor, and no counter beside them."""
@@ -294,6 +305,7 @@ class _Trainer:
                 save=lambda state: None,
                 resume_from=self._state_of_fold(),
                 digest_key=run.digest_key,
+                job_digest=run.job_digest,
                 model=run.model,
                 model_code=run.model_code,
             )
@@ -321,8 +333,11 @@ class _Trainer:
         else:
             first = self._step.init_state(parameters)
         control = {name: np.zeros_like(values) for name, values in state.control.items()}
+        seen = {name: np.zeros_like(values) for name, values in state.seen.items()}
         edges = ValidationState(edges=state.validation.edges.copy())
-        return TrainingState(parameters, first, state.standardiser, control=control, validation=edges, mask=state.mask)
+        return TrainingState(
+            parameters, first, state.standardiser, control=control, seen=seen, validation=edges, mask=state.mask
+        )
 
     def compare_at_end(self) -> None:
         """Compare the final model, and the totals of all sums before it, with every other party."""

@@ -21,8 +21,8 @@ from hekat.protocol.secure_sum.streamed_tensor import Tensors
 class OwnState:
     """The state at the end of `round`, the last one whose sum holds the party's update; 0 before the first.
 
-    `control` is c_i (`scaffold`), `owed` what clipping and rounding took from updates so far (`error_feedback`), both
-    by the trained weights' names and empty where the job does not ask for them.
+    `control` is c_i (`scaffold`), `owed` what clipping and rounding took from updates so far, and what was not sent of
+    them (`error_feedback`, `keep`), both by the trained weights' names and empty where the job does not ask for them.
     """
 
     round: int = 0
@@ -57,7 +57,7 @@ class OwnState:
 def own_state_shapes(trained: TrainedTensors, shapes: Shapes, training: TrainingSettings) -> tuple[Shapes, Shapes]:
     """The shapes of `control` and of `owed` in such a job."""
     weights = {name: shapes[name] for name in trained.weights}
-    return weights if training.has_control else {}, weights if training.error_feedback else {}
+    return weights if training.has_control else {}, weights if training.feeds_back else {}
 
 
 def first_own_state(trained: TrainedTensors, shapes: Shapes, training: TrainingSettings) -> OwnState:

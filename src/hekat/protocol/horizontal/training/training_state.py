@@ -34,6 +34,10 @@ class RoundPrivacy:
     spent: Spent | None = None
 
 
+SEEN = "seen/"
+"""What the sums seen of a tensor are called beside the tensor itself."""
+
+
 @dataclass(frozen=True)
 class RoundRecord:
     """What one party knows of one finished round: aggregates only."""
@@ -62,7 +66,8 @@ class RoundRecord:
 class TrainingState:
     """Everything a checkpoint holds; equal bytes at every party. `finished`: no round follows.
 
-    `control` is scaffold's c, the mean over `row_count` rows of all parties. `last_rounds` tells of each
+    `control` is scaffold's c, the mean over `row_count` rows of all parties. `seen` is how large the sums of each
+    value were, where parties choose by it which ones they send (`IndexSets.learn`). `last_rounds` tells of each
     party the last round whose sum holds its update, where parties keep states of their own. `vocabulary` are the
     categories that the parties found together; `mask` is of the trained weights, None where all are masked.
     """
@@ -75,6 +80,7 @@ class TrainingState:
     losses: list[float] = field(default_factory=list)
     finished: bool = False
     control: Tensors = field(default_factory=dict)
+    seen: Tensors = field(default_factory=dict)
     row_count: int = 0
     last_rounds: dict[str, int] = field(default_factory=dict)
     validation: ValidationState = field(default_factory=ValidationState)
@@ -99,6 +105,7 @@ class TrainingState:
             losses=list(self.losses),
             finished=self.finished,
             control={name: values.copy() for name, values in self.control.items()},
+            seen={name: values.copy() for name, values in self.seen.items()},
             row_count=self.row_count,
             last_rounds=dict(self.last_rounds),
             validation=self.validation.copy(),
@@ -109,8 +116,8 @@ class TrainingState:
 
 
 def digest_model(state: TrainingState, key: bytes) -> bytes:
-    """A keyed digest of parameters, standardiser, control variates, mask and the categories that were found; equal only
-    where every byte is."""
+    """A keyed digest of parameters, standardiser, control variates, mask, what was seen of sums and the categories that
+    were found; equal only where every byte is."""
     digest = hmac.new(key or b"unkeyed", digestmod=hashlib.sha256)
     if state.vocabulary:
         found = json.dumps(dict(state.vocabulary), sort_keys=True).encode()
@@ -123,7 +130,8 @@ def digest_model(state: TrainingState, key: bytes) -> bytes:
     if (label := state.standardiser.label) is not None:
         standardiser["standardiser/label"] = np.array([label.mean, label.spread])
     control = {f"{CONTROL}{name}": values for name, values in state.control.items()}
-    arrays = {**state.parameters, **standardiser, **control}
+    seen = {f"{SEEN}{name}": values for name, values in state.seen.items()}
+    arrays = {**state.parameters, **standardiser, **control, **seen}
     for name in sorted(arrays):
         values = np.ascontiguousarray(arrays[name], dtype="<f8")
         header = f"{name}|{values.shape}|".encode()
