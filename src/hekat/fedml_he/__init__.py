@@ -14,17 +14,21 @@ signed messages, committees and ledgers, over the lattice scheme alone. The sche
     `key_gen` gives `pk` as a tuple, one key for each client and one aggregation, secret to that client; `sk` opens one
     sum, once. The weight is the client's, `enc(pk[i], vector, weight=n_i)`: a server that multiplied one upload by
     a weight could read secrets from what is opened, so `he_aggregate` takes no weights here.
+    `enc(pk[i], vector, mask=mask)` masks only the values that a mask chooses, and leaves the others to the server in
+    the clear, as the paper's section 4.2 proposes: to compare, since masking all costs fewer bytes than float32.
 "ckks": one key pair as in the paper. Weights are plaintext at the server. The holder of `sk` reads every upload.
 
 Source: FedML-HE, Table 2 and Algorithm 1.
 """
 
+from hekat.fedml_he.clear_part import ClearPart, flatten_mask
 from hekat.fedml_he.model_vector import ModelShape, flatten, reshape
 from hekat.fedml_he.operations import dec, enc, he_aggregate, key_gen
 from hekat.fedml_he.over_lattice import ClientKey, EncryptedModel, OpeningKey, mean_error_bound
 from hekat.fedml_he.params import Params
 
 __all__ = [
+    "ClearPart",
     "ClientKey",
     "EncryptedModel",
     "ModelShape",
@@ -33,6 +37,7 @@ __all__ = [
     "dec",
     "enc",
     "flatten",
+    "flatten_mask",
     "he_aggregate",
     "key_gen",
     "mean_error_bound",

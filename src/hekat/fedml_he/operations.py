@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hekat.errors import InputError
 from hekat.fedml_he import over_ckks, over_lattice
+from hekat.fedml_he.clear_part import BoolVector
 from hekat.fedml_he.over_ckks import CkksOpeningKey
 from hekat.fedml_he.over_lattice import ClientKey, EncryptedModel, OpeningKey
 from hekat.fedml_he.params import Params
@@ -43,19 +44,23 @@ def key_gen(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey] | tuple[
     return over_lattice.make_keys(params) if params.scheme == "lattice" else over_ckks.make_keys(params)
 
 
-def enc(pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = None) -> EncryptedModel | Ciphertexts:
+def enc(
+    pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = None, mask: BoolVector | None = None
+) -> EncryptedModel | Ciphertexts:
     """The encrypted model of one client.
 
     Args:
         pk: With "lattice" the client's own key, which is used up; with "ckks" the public key.
         vector: float32 or float64, shape (count,), as `flatten` gives it.
         weight: With "lattice" alone: a whole number, by default `weight_max`.
+        mask: With "lattice" alone: booleans (count,), as `flatten_mask` gives them, the same at all clients. Only the
+            values that it chooses are masked: the server reads all others.
 
     Returns:
         What the client sends to the server.
 
     Raises:
-        InputError: Vector or weight are of another kind.
+        InputError: Vector, weight or mask are of another kind, or the mask chooses nothing.
         BoundError: A value is beyond the bound.
         KeyRefusedError: The client's key was used before.
 
@@ -67,8 +72,15 @@ def enc(pk: ClientKey | PublicKey, vector: FloatVector, weight: int | None = Non
         (0,)
     """
     if isinstance(pk, ClientKey):
-        return over_lattice.encrypt_model(pk, vector, pk.params.weight_max if weight is None else weight)
+        return over_lattice.encrypt_model(pk, vector, pk.params.weight_max if weight is None else weight, mask)
     if isinstance(pk, PublicKey):
+        if mask is not None:
+            raise InputError(
+                "a part in the clear is there for the lattice scheme alone",
+                expected="no mask",
+                got="one",
+                cure="Params(scheme='lattice'), which masks every value for fewer bytes than CKKS a tenth",
+            )
         if weight is not None:
             raise InputError(
                 "with CKKS the server applies the weights",
@@ -124,18 +136,21 @@ def he_aggregate(
     return over_lattice.aggregate_models(lattice)
 
 
-def dec(sk: OpeningKey | CkksOpeningKey, enc_model: EncryptedModel | Ciphertexts) -> FloatVector:
+def dec(
+    sk: OpeningKey | CkksOpeningKey, enc_model: EncryptedModel | Ciphertexts, mask: BoolVector | None = None
+) -> FloatVector:
     """The global model as a flat vector.
 
     Args:
         sk: The key of `key_gen` that opens.
         enc_model: What `he_aggregate` gave.
+        mask: The mask that all clients gave, where they gave one.
 
     Returns:
         With "lattice" the weighted mean, with "ckks" the sum by weight factors; shape (count,).
 
     Raises:
-        InputError: Key and model are of two schemes.
+        InputError: Key and model are of two schemes, or the mask is another one.
         PolicyError: A lattice sum of too few clients, or of others than were opened before.
         KeyRefusedError: The model is under keys of another round.
         BoundError: The parameters of CKKS leave no room to share a result, or a lattice sum does not open.
@@ -149,8 +164,8 @@ def dec(sk: OpeningKey | CkksOpeningKey, enc_model: EncryptedModel | Ciphertexts
         array([0.5])
     """
     if isinstance(sk, OpeningKey) and isinstance(enc_model, EncryptedModel):
-        return over_lattice.decrypt_model(sk, enc_model)
-    if isinstance(sk, CkksOpeningKey) and isinstance(enc_model, Ciphertexts):
+        return over_lattice.decrypt_model(sk, enc_model, mask)
+    if isinstance(sk, CkksOpeningKey) and isinstance(enc_model, Ciphertexts) and mask is None:
         return over_ckks.decrypt_model(sk, enc_model)
     raise InputError(
         "key and encrypted model do not belong together",

@@ -6,6 +6,7 @@ are scaled by the same whole number, and the mean is the sum of the values over 
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import os
@@ -20,6 +21,15 @@ import numpy.typing as npt
 from hekat.codec import dequantise_sums, error_bound_sum, quantise_levels
 from hekat.codec.counters import decode_counter_sums, digit_count, encode_counters
 from hekat.errors import BoundError, InputError, KeyRefusedError, PolicyError
+from hekat.fedml_he.clear_part import (
+    BoolVector,
+    ClearPart,
+    add_clear,
+    check_mask,
+    digest_mask,
+    read_sums,
+    write_clear,
+)
 from hekat.fedml_he.params import Params
 from hekat.scheme.lattice import (
     Accumulator,
@@ -41,6 +51,7 @@ SESSION_BYTES: Final = 32
 UPLOAD_FORM: Final = 2
 """How an upload holds its weight: 1 in plain digits, 2 in digits that hide what sums do not say: decision 0059."""
 _FORM_LIMIT: Final = 1 << 16
+_CLEAR_LABEL: Final = b"hekat/fedml-he/clear/1"
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +92,7 @@ class EncryptedModel:
         dtype: "float32" or "float64".
         blocks: The masked bytes.
         form: How the weight stands in them, UPLOAD_FORM. Models pickled before forms were named are of form 1.
+        clear: The values that a mask leaves out, which the server and everybody else reads; None where all are masked.
 
     Examples:
         >>> import numpy as np
@@ -97,17 +109,19 @@ class EncryptedModel:
     dtype: str
     blocks: tuple[bytes, ...]
     form: int
+    clear: ClearPart | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"form": 1, **state})
+        self.__dict__.update({"form": 1, "clear": None, **state})
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all blocks."""
-        return sum(map(len, self.blocks))
+        """Bytes of all blocks, and of what is in the clear."""
+        return sum(map(len, self.blocks)) + (0 if self.clear is None else len(self.clear.levels))
 
     def __repr__(self) -> str:
-        return f"EncryptedModel({self.value_count} values of clients {self.clients}, {self.nbytes} bytes)"
+        clear = "" if self.clear is None else f", {self.clear.count} of them IN THE CLEAR"
+        return f"EncryptedModel({self.value_count} values of clients {self.clients}{clear}, {self.nbytes} bytes)"
 
 
 class OpeningKey:
@@ -186,19 +200,24 @@ def make_keys(params: Params) -> tuple[tuple[ClientKey, ...], OpeningKey]:
     return clients, OpeningKey(params, round_key, secrets)
 
 
-def encrypt_model(key: ClientKey, vector: FloatVector, weight: int) -> EncryptedModel:
-    """`vector`, float32 or float64, times its whole weight. The key is used up unless the vector is refused."""
+def encrypt_model(key: ClientKey, vector: FloatVector, weight: int, mask: BoolVector | None = None) -> EncryptedModel:
+    """`vector`, float32 or float64, times its whole weight; of a `mask` (count,) only the values that it chooses are
+    masked. The key is used up unless vector, weight or mask are refused."""
     params = key.params
     _check_vector(params, vector)
     _check_weight(params, weight)
     parameters = params.lattice_parameters
-    encryptor = Encryptor(parameters, key.secret, _mask_key(params, key.round_key))
-    blocks, left = [], _slot_count(params, vector.size)
-    for levels in _blocks(params, vector, weight):
+    clear, masked = None, vector
+    if mask is not None and not check_mask(mask, vector.size).all():
+        factor = weight / params.weight_max * (parameters.level / params.alpha)
+        clear, masked = write_clear(vector[~mask], mask, factor, parameters.level), vector[mask]
+    encryptor = Encryptor(parameters, key.secret, _mask_key(params, key.round_key, clear))
+    blocks, left = [], _slot_count(params, masked.size)
+    for levels in _blocks(params, masked, weight):
         left -= levels.size
         blocks.append(encryptor.encrypt(levels, last=not left))
     name = vector.dtype.name
-    return EncryptedModel(params, key.round_key, (key.client,), vector.size, name, tuple(blocks), UPLOAD_FORM)
+    return EncryptedModel(params, key.round_key, (key.client,), vector.size, name, tuple(blocks), UPLOAD_FORM, clear)
 
 
 def aggregate_models(models: Sequence[EncryptedModel]) -> EncryptedModel:
@@ -218,26 +237,32 @@ def aggregate_models(models: Sequence[EncryptedModel]) -> EncryptedModel:
     if len(set(clients)) < len(clients):
         raise InputError("a client's model is there twice", expected="one upload of each client", got="more")
     parameters = first.params.lattice_parameters
-    slot_count = _slot_count(first.params, first.value_count)
+    clear = _add_clear(models, parameters.level)
+    slot_count = _slot_count(first.params, _masked_count(first))
     accumulator = Accumulator(parameters, slot_count)
     for model in models:
         accumulator.add(model.blocks)
     blocks = tuple(accumulator.write(block_values(parameters, BLOCK_SLOTS)))
-    return replace(first, clients=tuple(sorted(clients)), blocks=blocks)
+    return replace(first, clients=tuple(sorted(clients)), blocks=blocks, clear=clear)
 
 
-def decrypt_model(key: OpeningKey, model: EncryptedModel) -> FloatVector:
-    """The weighted mean, in the dtype of the uploads. Raises as `OpeningKey.secret_sum_of`, BoundError for no sum."""
+def decrypt_model(key: OpeningKey, model: EncryptedModel, mask: BoolVector | None = None) -> FloatVector:
+    """The weighted mean, in the dtype of the uploads; with the `mask` of uploads that have a part in the clear.
+
+    Raises as `OpeningKey.secret_sum_of`, BoundError for no sum, InputError for another mask.
+    """
     params, parameters = key.params, key.params.lattice_parameters
     _check_upload_form(model)
     if (model.params, model.round_key) != (params, key.round_key):
         raise KeyRefusedError("the encrypted model is of another round", expected="one key_gen for both", got="two")
     _check_form(model)
+    sums_in_clear = _open_clear(model, mask, parameters.level)
     secret_sum = key.secret_sum_of(model.clients)
-    decryptor = Decryptor(parameters, secret_sum, _mask_key(params, key.round_key))
+    decryptor = Decryptor(parameters, secret_sum, _mask_key(params, key.round_key, model.clear))
     step, head = block_values(parameters, BLOCK_SLOTS), _digit_count(params)
-    slot_count = _slot_count(params, model.value_count)
-    mean: FloatVector = np.empty(model.value_count, model.dtype)
+    masked_count = _masked_count(model)
+    slot_count = _slot_count(params, masked_count)
+    mean: FloatVector = np.empty(masked_count, model.dtype)
     factor = 0.0
     for number, start in enumerate(range(0, slot_count, step)):
         first_chunk = start // parameters.form.values_per_chunk
@@ -248,7 +273,13 @@ def decrypt_model(key: OpeningKey, model: EncryptedModel) -> FloatVector:
             sums = sums[head:]
         begin = max(start - head, 0)
         dequantise_sums(sums, factor, mean[begin : begin + sums.size])
-    return mean
+    if sums_in_clear is None or mask is None:
+        return mean
+    rest: FloatVector = np.empty(sums_in_clear.size, model.dtype)
+    dequantise_sums(sums_in_clear, factor, rest)
+    whole: FloatVector = np.empty(model.value_count, model.dtype)
+    whole[mask], whole[~mask] = mean, rest
+    return whole
 
 
 def mean_error_bound(params: Params, client_count: int, weight_sum: int) -> float:
@@ -298,9 +329,43 @@ def _check_clients(params: Params, clients: tuple[int, ...]) -> None:
         )
 
 
-def _mask_key(params: Params, round_key: bytes) -> bytes:
-    """The key of a round's masks. It follows from the form too: who takes another form for granted opens nothing."""
-    return public_key(round_key, UPLOAD_FORM, params.lattice_parameters)
+def _masked_count(model: EncryptedModel) -> int:
+    return model.value_count - (0 if model.clear is None else model.clear.count)
+
+
+def _add_clear(models: Sequence[EncryptedModel], level: int) -> ClearPart | None:
+    parts = [model.clear for model in models if model.clear is not None]
+    if parts and len(parts) < len(models):
+        raise InputError(
+            "some clients mask every value and some do not",
+            expected="one mask at all clients, or none",
+            got="both",
+            cure="give every client the same mask",
+        )
+    return add_clear(parts, level) if parts else None
+
+
+def _open_clear(model: EncryptedModel, mask: BoolVector | None, level: int) -> npt.NDArray[np.int64] | None:
+    """The sums in the clear. Raises InputError unless the mask is the one that they were made by."""
+    if model.clear is None:
+        if mask is not None and not check_mask(mask, model.value_count).all():
+            raise InputError("the model has no part in the clear", expected="no mask", got="one")
+        return None
+    if mask is None or digest_mask(check_mask(mask, model.value_count)) != model.clear.mask_digest:
+        raise InputError(
+            "the model was masked by a part",
+            expected="the mask that all clients gave",
+            got="none" if mask is None else "another",
+            cure="dec(sk, model, mask=mask)",
+        )
+    return read_sums(model.clear, len(model.clients), level)
+
+
+def _mask_key(params: Params, round_key: bytes, clear: ClearPart | None = None) -> bytes:
+    """The key of a round's masks. It follows from the form too, and from what is left in the clear: who takes another
+    form or mask for granted opens nothing."""
+    key = public_key(round_key, UPLOAD_FORM, params.lattice_parameters)
+    return key if clear is None else hashlib.sha256(_CLEAR_LABEL + key + clear.mask_digest).digest()
 
 
 def _check_upload_form(model: EncryptedModel) -> None:
@@ -318,9 +383,13 @@ def _check_upload_form(model: EncryptedModel) -> None:
 def _check_form(model: EncryptedModel) -> None:
     """Raise InputError for a sum that `aggregate_models` did not make; what its blocks hold shows when it opens."""
     counted = type(model.value_count) is int and model.value_count > 0 and model.dtype in ("float32", "float64")
+    if model.clear is not None:
+        part = model.clear
+        counted = counted and isinstance(part, ClearPart) and type(part.count) is int
+        counted = counted and 0 < part.count < model.value_count and isinstance(part.mask_digest, bytes)
     held = isinstance(model.blocks, tuple) and all(isinstance(block, bytes) for block in model.blocks)
     step = block_values(model.params.lattice_parameters, BLOCK_SLOTS)
-    if not (counted and held and len(model.blocks) == -(-_slot_count(model.params, model.value_count) // step)):
+    if not (counted and held and len(model.blocks) == -(-_slot_count(model.params, _masked_count(model)) // step)):
         raise InputError(
             "not an encrypted model",
             expected="a number of float32 or float64 values, and the blocks of bytes that they take",

@@ -108,7 +108,7 @@ def _other_mask(party: str, monkeypatch: pytest.MonkeyPatch) -> None:
             return found
         chosen = {name: found.chosen(name) for name in found.sizes}
         flags = chosen["layer_1.weight"]
-        flags[np.flatnonzero(flags)[0]], flags[np.flatnonzero(~flags)[0]] = False, True
+        flags[[np.flatnonzero(flags)[0], np.flatnonzero(~flags)[0]]] = False, True
         return Mask.from_arrays(chosen)
 
     monkeypatch.setattr(agreed_mask.AgreedMask, "of_update", deviating)
