@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
+from hekat.privacy import Mask
 from hekat.scheme.paillier.ciphertexts import Ciphertexts
 from hekat.scheme.paillier.keys.key_pair import PrivateKey
 from hekat.scheme.rsa import PublicKey as RsaPublicKey
@@ -89,4 +90,5 @@ def small_objects() -> list[Any]:
         OwnerKeyFile(bits, fingerprint, b"key"),
         RSA_KEY,
         signatures(),
+        Mask({"bias": 3, "weight": 8}, bytes([0b10110101, 0b101])),
     ]

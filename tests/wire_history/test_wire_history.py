@@ -16,6 +16,7 @@ import pytest
 from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
+from hekat.privacy import Mask
 from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.protocol.secure_sum.masked.messages import (
     DealersMessage,
@@ -69,7 +70,7 @@ READERS: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (PublicKey, PrivateKey, Ciphertexts, ProtectedKeyFile, OwnerKeyFile, history.Every)
 }
 READERS |= {cls.__name__: cls for cls in (BlindedItems, BlindSignatures, Signatures, TextbookCiphertexts)}
-READERS |= {"rsa.PublicKey": RsaPublicKey}
+READERS |= {"rsa.PublicKey": RsaPublicKey, "Mask": Mask}
 READERS |= {
     cls.__name__: cls
     for cls in (

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
+from hekat.privacy import Mask
 from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.protocol.secure_sum.masked.messages import (
     DealersMessage,
@@ -273,6 +274,7 @@ def current_objects() -> dict[str, tuple[str, Callable[[], bytes]]]:
         "owner-key-file.v1": ("OwnerKeyFile", lambda: key_file_bytes(key, None)),
         "message.v1": ("Every", lambda: to_bytes(every())),
         "ready-message.v2": ("ReadyMessage", lambda: to_bytes(ready())),
+        "mask.v1": ("Mask", lambda: to_bytes(Mask({"bias": 3, "weight": 8}, bytes([0b10110101, 0b101])))),
         **vertical_messages(),
         **masked_messages(),
         **rsa_objects(rsa_keys(0)),

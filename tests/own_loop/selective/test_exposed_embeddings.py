@@ -64,6 +64,22 @@ def test_a_table_is_found_under_its_second_name(play_with) -> None:
             run_with(play_with, make, Mask.nothing({name: 24}))
 
 
+class HeadFirst(torch.nn.Module):
+    """The table is the second name of the head's weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = torch.nn.Linear(4, 6, bias=False)
+        self.table = torch.nn.Embedding(6, 4)
+        self.table.weight = self.head.weight
+
+
+@pytest.mark.parametrize("name", ["head.weight", "table.weight"])
+def test_a_table_that_is_the_second_name_is_found(name, play_with) -> None:
+    with pytest.raises(PolicyError, match="an embedding would leave in the clear"):
+        run_with(play_with, HeadFirst, Mask.nothing({name: 24}))
+
+
 def test_a_table_that_is_frozen_is_not_sent(play_with) -> None:
     def make():
         module = Reader()

@@ -26,7 +26,7 @@ MASK = make_mask()
 CLEAR = MASK.value_count - MASK.chosen_count
 
 
-def code_with(mask_of, rounds: int = 3, **others):
+def code_with(mask_of, rounds: int = 2, **others):
     """Rounds in which each party adds its own numbers; the first sends whole values."""
 
     def code(party: Party):
@@ -40,6 +40,7 @@ def code_with(mask_of, rounds: int = 3, **others):
     return code
 
 
+@pytest.mark.long_cases("others1", "others2")
 @pytest.mark.parametrize("others", [{}, {"clipping": "fixed", "alpha": 2.0}, {"opening": "shared"}, {"value_bits": 8}])
 def test_means_are_those_of_a_loop_without_a_mask(others, play_with) -> None:
     run = play_with(code_with(lambda party, number: MASK), **others)
@@ -47,7 +48,7 @@ def test_means_are_those_of_a_loop_without_a_mask(others, play_with) -> None:
     for party in THREE:
         for name, values in whole.results[party].items():
             assert np.array_equal(run.results[party][name], values), "bit for bit"
-    assert [cost.clear_count for cost in run.costs.rounds] == [CLEAR] * 3
+    assert [cost.clear_count for cost in run.costs.rounds] == [CLEAR] * 2
     assert whole.costs.clear_count == 0
 
 
@@ -68,7 +69,7 @@ def test_a_bound_on_updates_holds_with_a_mask(play_with) -> None:
 
 def test_what_is_in_the_clear_is_said_loudly(play_with, caplog) -> None:
     with caplog.at_level(logging.WARNING, "hekat.own_loop"):
-        run = play_with(code_with(lambda party, number: MASK, rounds=2))
+        run = play_with(code_with(lambda party, number: MASK))
     said = f"{CLEAR} OF {MASK.value_count} VALUES OF EVERY UPDATE ARE IN THE CLEAR"
     assert any(said in note for note in run.notes)
     assert sum(said in record.getMessage() for record in caplog.records) == 3, "once at each party"
@@ -84,8 +85,8 @@ def test_nothing_is_said_where_nothing_is_in_the_clear(play_with, caplog) -> Non
 
 
 def test_masks_may_change_from_round_to_round(play_with) -> None:
-    run = play_with(code_with(lambda party, number: (None, MASK, make_mask(0.8, 4))[number]))
-    whole = play_with(code_with(lambda party, number: None))
+    run = play_with(code_with(lambda party, number: (None, MASK, make_mask(0.8, 4))[number], rounds=3))
+    whole = play_with(code_with(lambda party, number: None, rounds=3))
     assert np.array_equal(run.results["lake"]["matrix"], whole.results["lake"]["matrix"])
     assert [cost.clear_count > 0 for cost in run.costs.rounds] == [False, True, True]
 

@@ -52,7 +52,12 @@ def ask(party, mask=MASK):
 # --- a mask that differs ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("other", [one_bit_off(MASK), moved_by_one(MASK), Mask.everything(MASK.sizes), None])
+@pytest.mark.long_cases("moved", "whole")
+@pytest.mark.parametrize(
+    "other",
+    [one_bit_off(MASK), moved_by_one(MASK), Mask.everything(MASK.sizes), None],
+    ids=["one bit", "moved", "whole", "none"],
+)
 def test_a_party_with_another_mask_is_left_out_by_name_before_it_sends_anything(other, sum_up) -> None:
     sums = sum_up(make_settings(5), lambda party: ask(party, other if party == "d" else MASK))
     assert sums.lost_names == ["d"]
@@ -96,6 +101,7 @@ UPLOADS = {
 }
 
 
+@pytest.mark.long_cases("too few", "of another width", "none")
 @pytest.mark.parametrize("kind", UPLOADS)
 def test_levels_that_cannot_be_cost_their_party_its_place(kind, sum_up) -> None:
     def change(to, step, message):
@@ -222,6 +228,7 @@ def test_a_sum_that_is_altered_for_one_party_leaves_it_out_of_the_next(sum_up) -
     assert sums.aggregates["a"][1].parties == ("a", "b", "d", "e")
 
 
+@pytest.mark.quick_cases("committee-c", "authority-abcde", "shared-c")
 @pytest.mark.parametrize("victims", ["c", "abcde"])
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 def test_sums_that_are_checked_cannot_be_altered_in_the_clear(opening, victims, sum_up) -> None:

@@ -34,6 +34,7 @@ def test_full_masking_sends_less_than_float32_and_than_the_papers_tenth() -> Non
     assert found[1] / plain < 0.73 < FEDML_HE_AT_A_TENTH
 
 
+@pytest.mark.quick_cases("committee-False", "authority-True", "shared-False")
 @pytest.mark.parametrize("check_sum", [False, True])
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 def test_bytes_are_those_of_the_run(opening, check_sum, sum_up, monkeypatch) -> None:

@@ -34,6 +34,7 @@ def expect_alike(sums, whole, parties) -> None:
                 assert np.array_equal(one.mean[name], values), "bit for bit"
 
 
+@pytest.mark.quick_cases("committee-False", "authority-True", "shared-False")
 @pytest.mark.parametrize("check_sum", [False, True])
 @pytest.mark.parametrize("opening", OPENINGS)
 def test_the_mean_is_the_one_of_a_sum_that_is_masked_whole(opening, check_sum, sum_up) -> None:
@@ -77,6 +78,7 @@ def test_the_aggregator_gets_levels_and_nothing_of_where_they_lie(sum_up) -> Non
     assert mask.digest(b"").hex().encode() not in told
 
 
+@pytest.mark.long_cases("12-2", "16-2", "20-4")
 @pytest.mark.parametrize(("value_bits", "size"), [(8, 1), (12, 2), (16, 2), (20, 4), (32, 4)])
 def test_levels_take_whole_bytes(value_bits, size, sum_up) -> None:
     settings, mask = make_settings(3, codec={"value_bits": value_bits}), make_mask()
@@ -164,6 +166,7 @@ def test_parties_that_sit_a_round_out_receive_both_parts(sum_up) -> None:
     assert len(senders) == 3
 
 
+@pytest.mark.long_cases("upload")
 @pytest.mark.parametrize("part", ["upload", "sign"])
 def test_a_party_that_drops_out_is_in_neither_part(part, sum_up) -> None:
     """Before anything is sent, and after its last block in the clear."""
