@@ -132,16 +132,21 @@ def test_streamed_tensors_take_both_parts_of_their_mean(sum_up) -> None:
             assert np.array_equal(streams[party][name].mean.astype(values.dtype), values.reshape(-1))
 
 
-def test_further_sums_of_a_group_and_other_rounds(sum_up) -> None:
-    """Under a committee the second sum needs no secret of its own; the third round has another mask."""
+@pytest.mark.long_cases("shared-262144")
+@pytest.mark.parametrize(("opening", "block_slots"), [("committee", 1 << 18), ("committee", 60), ("shared", 1 << 18)])
+def test_further_sums_of_a_group_and_other_rounds(opening, block_slots, sum_up, monkeypatch) -> None:
+    """Under a committee the second sum needs no secret of its own; the third round has another mask.
+
+    A masked part of one block goes with its announcement, one of several follows it.
+    """
+    monkeypatch.setattr(slot_stream, "BLOCK_SLOTS", block_slots)
     masks = {"round-1/first": make_mask(0.2), "round-1/second": make_mask(0.6), "round-2": make_mask(0.4, seed=8)}
 
     def ask(masked):
         return lambda party: [request_of(party, step, masks[step] if masked else None) for step in masks]
 
-    for opening in ("committee", "shared"):
-        settings = make_settings(4, opening)
-        expect_alike(sum_up(settings, ask(True)), sum_up(settings, ask(False)), settings.parties)
+    settings = make_settings(4, opening)
+    expect_alike(sum_up(settings, ask(True)), sum_up(settings, ask(False)), settings.parties)
 
 
 def test_a_sum_of_counters_goes_before_a_selective_one(sum_up) -> None:
