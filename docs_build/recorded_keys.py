@@ -47,7 +47,7 @@ _GIVEN = (
     (r"^common_data\.(\w+)", r"data.\1"),
     (r"^party\.north\.data\.(\w+)", r"data.\1"),
     (r"^(party\.north\.model|common_models)\.net", "model"),
-    (r"^privacy\.moments\.\w+", "privacy.moments.COLUMN"),
+    (r"^privacy\.(moments|bounds)\.\w+", r"privacy.\1.COLUMN"),
     (r"^party\.north\.other_sums\.\w+", "party.NAME.other_sums.DIGEST"),
     (r"^party\.north", "party.NAME"),
 )
@@ -171,7 +171,8 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
         "horizontal_trees": (
             head.format(protocol="horizontal_trees")
             + 'parties = ["north", "south", "east"]\naggregator = "hub"\ndata = "visits"\nclasses = ["no", "yes"]\n'
-            + f"weight_max = 10\n{columns}{keys['horizontal_trees']}",
+            + f"weight_max = 10\n{columns}[privacy]\ndelta = 1e-6\nnoise = 1.0\n[privacy.bounds]\nage = [18, 100]\n"
+            + keys["horizontal_trees"],
             load_row_trees_job,
         ),
         "encrypted_model": (

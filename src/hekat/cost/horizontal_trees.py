@@ -72,8 +72,14 @@ def _rehearse(inputs: RowTreesInputs, most_rows: int) -> RoleCosts:
     row_counts = {name: min(len(table), most_rows) for name, table in tables.items()}
     rehearsed, total = sum(row_counts.values()), sum(map(len, tables.values()))
     leaf = leaf_of_fewer_rows(training.min_samples_leaf, rehearsed, total, len(tables))
-    training = replace(training, max_iter=_REHEARSED, early_stopping=False, min_samples_leaf=leaf)
-    settings = replace(inputs.job.settings, training=training)
+    private = inputs.job.settings.privacy
+    if private is None:
+        training = replace(training, max_iter=_REHEARSED, early_stopping=False, min_samples_leaf=leaf)
+    else:
+        # Random splits ask for no rows; fewer iterations would have other noise of the same epsilon.
+        training = replace(training, max_iter=_REHEARSED)
+        private = replace(private, epsilon=None, noise=inputs.job.settings.leaf_noise.claimed.noise)
+    settings = replace(inputs.job.settings, training=training, privacy=private)
     rng = np.random.default_rng(most_rows)
     tables = {name: _random_table(table, row_counts[name], settings, rng) for name, table in tables.items()}
     party_keys = {name: PartyKey.generate() for name in settings.everyone}

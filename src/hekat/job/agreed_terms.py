@@ -20,6 +20,7 @@ from hekat.job.vertical_network.job_file import OWN_BOTTOMS, NetworkJob
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import TreeTraining
 from hekat.protocol.horizontal.settings import HorizontalSettings
+from hekat.protocol.horizontal_trees.settings import describe_privacy
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.secure_sum.masked.opening.committee import (
     member_count_of,
@@ -144,12 +145,16 @@ def _of_row_trees(job: RowTreesJob) -> Iterator[Term]:
     yield from _of_sums(settings.sums)
     yield "trains", _of_trees(task_of(settings.classes), training)
     yield "rows of a party", f"up to {settings.weight_max}"
-    yield (
-        "opened sums",
-        "rows by cell of each column; rows by class, or the sum of labels; of each node that is asked, rows and "
-        "gradients by column and bin; gradients by leaf; losses",
-    )
-    yield "least rows of a leaf", f"{training.min_samples_leaf:,}, of all parties; a bin can hold a single row"
+    if settings.privacy is not None:
+        yield "opened sums", "gradients by leaf of public splits, with noise of every party"
+        yield "differential privacy", describe_privacy(settings)
+    else:
+        yield (
+            "opened sums",
+            "rows by cell of each column; rows by class, or the sum of labels; of each node that is asked, rows and "
+            "gradients by column and bin; gradients by leaf; losses",
+        )
+        yield "least rows of a leaf", f"{training.min_samples_leaf:,}, of all parties; a bin can hold a single row"
     if settings.held_out_fraction:
         yield "held out", f"{settings.held_out_fraction:g} of every party's rows, whose losses and counts are summed"
     if job.columns.specs:

@@ -142,6 +142,22 @@ def read_fields(section: Section, usual: Any) -> dict[str, Any]:
     return said
 
 
+def read_pairs(section: Section, words: str, example: str) -> dict[str, tuple[float, float]]:
+    """Every remaining key of a section, each a list of two numbers, called `words`. Raises JobError."""
+    pairs = {}
+    for key in section.remaining():
+        pair = section.take(key, list)
+        if len(pair) != 2 or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in pair):
+            raise JobError(
+                f"{section.place}.{key} has the wrong type",
+                expected=f"{words}, two numbers",
+                got=f"a list of {len(pair)}",
+                cure=f"correct it, such as to {example}",
+            )
+        pairs[key] = (float(pair[0]), float(pair[1]))
+    return pairs
+
+
 def read_numbers(section: Section) -> dict[str, float]:
     """Every remaining key of a section, each a number."""
     return {key: section.take(key, float) for key in section.remaining()}

@@ -17,6 +17,7 @@ from hekat.data import Table
 from hekat.errors import PartyLostError
 from hekat.ledger import RecordedChannel
 from hekat.model.trees import TreeTraining
+from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal_trees.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal_trees.party import PartyRun, run_party
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
@@ -29,6 +30,7 @@ from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_aut
 from hekat.protocol.secure_sum.masked.upload_state import UploadState, open_upload_state
 from hekat.protocol.secure_sum.timeouts import aggregator_timeout_of
 from hekat.scheme.paillier import KeyPair
+from hekat.state.privacy_budget import Spent
 
 PARTIES = ("a", "b", "c")
 AGGREGATOR = "hub"
@@ -92,6 +94,7 @@ class Rehearsal:
     stand_ins: Mapping[str, Callable[[RecordedChannel], TreesState | None]] = field(default_factory=dict)
     before: Callable[[str, str, str], None] = lambda party, step, part: None
     """Called with the party, ahead of each part of an upload; what it raises makes the party drop out."""
+    charge: Callable[[int, Release], Spent | None] = lambda number, release: None
     folder: Path | None = None
     timeout_s: float = 30.0
     ledger_folder: Path | None = None
@@ -151,6 +154,7 @@ class Rehearsal:
             on_iteration=self._note,
             save=self._save,
             resume_from=resumed.copy() if resumed else None,
+            charge=self.charge,
         )
         run = PartyRun(
             local,

@@ -19,6 +19,7 @@ from hekat.cli.tables import show_tables
 from hekat.cost.horizontal_trees import cost_of_row_trees_job
 from hekat.job.load_any_job import check_may_run
 from hekat.launch.horizontal_trees.run import run_row_trees_job
+from hekat.protocol.horizontal_trees.settings import describe_privacy
 from hekat.report import Table
 from hekat.run.horizontal_trees.checkpoints import has_checkpoint
 from hekat.run.horizontal_trees.load_inputs import RowTreesInputs, load_row_trees_inputs
@@ -58,6 +59,20 @@ def run_row_trees(options: argparse.Namespace) -> int:
     return show_run(result, console, options)
 
 
+def _say_privacy(inputs: RowTreesInputs) -> str:
+    """A sentence with a blank before it; empty without differential privacy."""
+    settings = inputs.job.settings
+    if settings.privacy is None:
+        return ""
+    std = float(settings.leaf_noise.total_std)
+    spent = [(party, budget.spent()) for party, budget in inputs.budgets.items()]
+    budgets = ", ".join(f"{party} {one.epsilon:.3g} of {one.limit:g}" for party, one in spent)
+    return (
+        f" Differential privacy: {describe_privacy(settings)}. Sums of leaves bear noise of {std:.3g} rows' gradients. "
+        f"Epsilon spent over all jobs: {budgets}."
+    )
+
+
 def _show_checked(inputs: RowTreesInputs, options: argparse.Namespace) -> int:
     """Whose rows would be trained on together, and what iterations cost."""
     check_may_run(inputs.site, inputs.job)
@@ -69,6 +84,7 @@ def _show_checked(inputs: RowTreesInputs, options: argparse.Namespace) -> int:
             "protocol": "horizontal_trees",
             "protection": inputs.job.settings.protection,
             "columns": inputs.column_count,
+            "privacy": describe_privacy(inputs.job.settings),
             "parties": [
                 {"name": party, "rows": one.rows, "held_out": one.held_out, "notes": list(one.notes)}
                 for party, one in facts.items()
@@ -78,7 +94,7 @@ def _show_checked(inputs: RowTreesInputs, options: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(told, indent=1) + "\n")
         return 0
     rows = tuple((party, f"{one.rows:,}", f"{one.held_out:,}") for party, one in facts.items())
-    note = f"{inputs.column_count:,} columns, protection {inputs.job.settings.protection!r}."
+    note = f"{inputs.column_count:,} columns, protection {inputs.job.settings.protection!r}.{_say_privacy(inputs)}"
     console = Console()
     checked = Table("What would be trained", ("party", "rows", "held out"), rows, note)
     cost = steps_cost_table(estimate, "of full trees", "losses of the final model apart")

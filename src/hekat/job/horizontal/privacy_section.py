@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hekat.errors import JobError
+from hekat.job.job_head import read_pairs
 from hekat.job.section import Section
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 
@@ -28,25 +28,10 @@ def read_privacy(section: Section) -> PrivacySettings | None:
         neighbours=section.take("neighbours", str, default.neighbours),  # type: ignore[arg-type]
         alpha=section.take_optional("alpha", float),
         loss_bound=section.take("loss_bound", float, default.loss_bound),
-        moments=_read_moments(section.take_section("moments")),
+        moments=read_pairs(section.take_section("moments"), "[mean, spread]", "[50.0, 20.0]"),
     )
     section.finish()
     return privacy
-
-
-def _read_moments(section: Section) -> dict[str, tuple[float, float]]:
-    moments = {}
-    for column in section.remaining():
-        pair = section.take(column, list)
-        if len(pair) != 2 or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in pair):
-            raise JobError(
-                f"{section.place}.{column} has the wrong type",
-                expected="[mean, spread], two numbers",
-                got=f"a list of {len(pair)}",
-                cure="give the column's public mean and spread, such as [50.0, 20.0]",
-            )
-        moments[column] = (float(pair[0]), float(pair[1]))
-    return moments
 
 
 def default_algorithm_under(privacy: PrivacySettings) -> str:

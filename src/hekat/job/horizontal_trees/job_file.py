@@ -10,11 +10,12 @@ from typing import Final
 from hekat.channel import PartyPublicKey
 from hekat.data import ColumnSpecs
 from hekat.errors import JobError
-from hekat.job.job_head import FOUND, read_head_of, read_timeout
+from hekat.job.job_head import FOUND, read_head_of, read_pairs, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.rows.protection_section import read_protection
 from hekat.job.section import Section
 from hekat.job.trees.sections import read_training, read_tree_columns, refuse_sparse, task_of
+from hekat.protocol.horizontal_trees.private.settings import TreesPrivacy
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.role_names import check_role_name
 from hekat.toml_text import toml_key
@@ -105,7 +106,24 @@ def _read_settings(top: Section) -> HorizontalTreesSettings:
         check_sum=protection.check_sum,
         training=read_training(top.take_section("training")),
         hold_out=_read_hold_out(top.take_section("validation")),
+        privacy=_read_privacy(top.take_section("privacy")),
     )
+
+
+def _read_privacy(section: Section) -> TreesPrivacy | None:
+    """Row-level differential privacy, as [privacy] says; None where the job has no such section."""
+    if not section.remaining():
+        return None
+    privacy = TreesPrivacy(
+        delta=section.take("delta", float),
+        noise=section.take_optional("noise", float),
+        epsilon=section.take_optional("epsilon", float),
+        colluders=section.take_optional("colluders", int),
+        neighbours=section.take("neighbours", str, TreesPrivacy.neighbours),  # type: ignore[arg-type]  # checked there
+        bounds=read_pairs(section.take_section("bounds"), "[low, high]", "[18, 100]"),
+    )
+    section.finish()
+    return privacy
 
 
 def _check_task(model: Section, classes: tuple[str, ...] | None) -> None:

@@ -85,8 +85,9 @@ def run_row_trees_job(
     and a new folder. `dropouts` names parties that leave in the middle of an iteration, to see what becomes of the run.
     Raises PartyStoppedError where a party failed, with what was saved; StateError where the disk takes no files. Before
     anything is written: StateError where there is nothing to resume or upload numbers are lost; PolicyError for
-    drop-outs that cannot be, or for a job with party keys that not all parties here approved; EngineError where another
-    run in this process says the opposite of the machine's tenancy.
+    drop-outs that cannot be, or for a job with party keys that not all parties here approved; BudgetError where the
+    iterations would pass a party's privacy budget; EngineError where another run in this process says the opposite of
+    the machine's tenancy.
     """
     job = inputs.job
     with declare_tenancy(inputs.site.machine.single_tenant):
@@ -217,6 +218,7 @@ class _Run(RowTreesObserver):
                 accept_members=partial(check_members_of, inputs.site, job, name),
                 other_sums_accepted=inputs.accepts_other_sums(name),
                 resume_from=resumed,
+                budget=inputs.budget_of(name),
                 dropout_round=self.dropouts.get(name),
             )
             for name in settings.everyone

@@ -6,6 +6,7 @@
 4. each iteration: serve the sum of each level, until the parties say that no level follows; the sum by leaf; check that
    all parties report the same model, and stop when they do
 5. serve the sum of losses of the final model
+   (with differential privacy 3 and 5 are left out, and an iteration has one sum, by leaf)
 6. of many parties, pass on what each says of its final model
 """
 
@@ -69,13 +70,13 @@ def run_aggregator(channel: RecordedChannel, settings: HorizontalTreesSettings, 
         for_sums = AggregatorSumRun(run.stopwatch, plan, run.step_timeout_s, run.on_members)
         summation = start_summation(channel, sums, roster, for_sums)
         summation.bound_slots(most_slots(settings, column_count))
-    if run.iterations_done == 0:
+    if run.iterations_done == 0 and settings.privacy is None:
         _serve_start(roster, settings, summation)
     last = run.iterations_done if run.finished else settings.training.max_iter
     for iteration in range(run.iterations_done + 1, last + 1):
         if _serve_iteration(roster, settings, summation, iteration):
             break
-    if not run.measured:
+    if not run.measured and settings.privacy is None:
         summation.serve(FINAL_STEP)
     summation.finish()
     pass_on_marks(roster, sums)
@@ -94,6 +95,9 @@ def _serve_start(roster: Roster, settings: HorizontalTreesSettings, summation: S
 
 def _serve_iteration(roster: Roster, settings: HorizontalTreesSettings, summation: Summation, iteration: int) -> bool:
     """Whether the parties end training with this iteration."""
+    if settings.privacy is not None:
+        summation.serve(leaves_step(iteration))
+        return serve_round_end(roster, leaves_step(iteration))
     levels = [level_step(iteration, level) for level in range(settings.training.max_depth)]
     step, leaves = levels[0], leaves_step(iteration)
     summation.serve(step)

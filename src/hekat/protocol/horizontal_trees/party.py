@@ -21,6 +21,7 @@ from hekat.data import Table, schema_digest
 from hekat.errors import PolicyError
 from hekat.ledger import RecordedChannel
 from hekat.protocol.horizontal.messages import ReadyMessage, StartMessage
+from hekat.protocol.horizontal_trees.private.training import train_privately
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.horizontal_trees.state import TreesState, digest_trees
 from hekat.protocol.horizontal_trees.sums_ahead import plan_sums
@@ -68,6 +69,8 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalTreesS
     """Train with the others; returns the state that all parties share at the end."""
     check_rows(replace(table, name=f"party {channel.party}"), settings)
     check_row_count(channel.party, len(table), settings)
+    if settings.privacy is not None:
+        settings.privacy.public_bins(table.feature_names, table.indicators, settings.training.max_bins)
     with needs_everybody():
         _tell_ready(channel, settings, announce(table, settings, run.local.resume_from))
         aggregation, digest_key = join_sums(channel, settings.sums, run.for_sums(settings))
@@ -77,6 +80,8 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalTreesS
 
     local = replace(run.local, digest_key=digest_key, note=note)
     try:
+        if settings.privacy is not None:
+            return train_privately(aggregation, table, settings, local)
         return train(aggregation, table, settings, local, party=channel.party)
     finally:
         aggregation.close()
@@ -95,7 +100,10 @@ def check_row_count(party: str, row_count: int, settings: HorizontalTreesSetting
 
 def announce(table: Table, settings: HorizontalTreesSettings, resumed: TreesState | None = None) -> ReadyMessage:
     """What the aggregator is told: columns, how trees are grown, and how many iterations were made before."""
-    described = json.dumps(asdict(settings.training), sort_keys=True).encode()
+    facts = asdict(settings.training)
+    if settings.privacy is not None:
+        facts["privacy"] = asdict(settings.privacy)
+    described = json.dumps(facts, sort_keys=True).encode()
     done = 0 if resumed is None else resumed.iterations_done
     return ReadyMessage(
         schema=schema_digest(table, list(table.feature_names)),

@@ -8,6 +8,13 @@ from functools import cached_property
 from hekat.errors import InputError
 from hekat.model.trees import TreeTraining
 from hekat.protocol.horizontal.validation_settings import MAX_HOLD_OUT
+from hekat.protocol.horizontal_trees.private.settings import (
+    LeafNoise,
+    TreesPrivacy,
+    check_only_noised,
+    plan_leaf_noise,
+    refuse_exact,
+)
 from hekat.protocol.secure_sum.integer_sums import MOST_MAGNITUDE
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
 from hekat.protocol.setting_checks import refuse_setting
@@ -20,7 +27,7 @@ class HorizontalTreesSettings:
     `classes` are the labels' names in order; None: a regression. `hold_out` is the fraction of every party's rows that
     trees do not learn from and the model is measured on; with early stopping and `hold_out` 0 it is the training's
     validation fraction. `min_parties`: a sum of fewer parties' rows is not opened; 0 means all parties, since sums with
-    a party and without it differ by its counts of rows.
+    a party and without it differ by its counts of rows. `privacy` None: sums are exact.
     """
 
     parties: tuple[str, ...]
@@ -36,6 +43,7 @@ class HorizontalTreesSettings:
     allow_two_parties: bool = False
     check_sum: bool = False
     min_parties: int = 0
+    privacy: TreesPrivacy | None = None
 
     def __post_init__(self) -> None:
         if self.classes is not None:
@@ -54,6 +62,26 @@ class HorizontalTreesSettings:
                 cure="lower training.gradient_bits, or weight_max, the bound on the rows of a party",
             )
         _ = self.sums
+        if self.privacy is not None:
+            self._check_privacy()
+
+    def _check_privacy(self) -> None:
+        check_only_noised(
+            self.training, classes=self.classes is not None, hold_out=self.hold_out, check_sum=self.check_sum
+        )
+        if self.protection != "lattice" or self.opening != "committee":
+            found = self.protection if self.protection != "lattice" else f"lattice, opened by {self.opening}"
+            committee = "'lattice' with opening 'committee': elsewhere somebody sees one party's sums, with a share of "
+            refuse_exact("protection.kind", f"{committee}the noise", found)
+        _ = self.leaf_noise
+
+    @cached_property
+    def leaf_noise(self) -> LeafNoise:
+        """The noise of each iteration, where there is `privacy`. Raises as `plan_leaf_noise`."""
+        assert self.privacy is not None  # the caller's
+        return plan_leaf_noise(
+            self.privacy, self.training, self.sums, tree_count=self.tree_count, weight_max=self.weight_max
+        )
 
     @cached_property
     def sums(self) -> SumSettings:
@@ -106,3 +134,17 @@ class HorizontalTreesSettings:
     def bears_dropouts(self) -> bool:
         """Whether sums go on without a party that drops out."""
         return self.sums.bears_dropouts
+
+
+def describe_privacy(settings: HorizontalTreesSettings, releases: int | None = None) -> str:
+    """What so many releases (None: an iteration each) tell of a row at the most, and to whom; "" without privacy."""
+    privacy = settings.privacy
+    if privacy is None:
+        return ""
+    noise, count = settings.leaf_noise, settings.training.max_iter if releases is None else releases
+    claimed, alone = (noise.epsilon(count, privacy, at_one=at_one) for at_one in (False, True))
+    unit = "a row left out" if privacy.neighbours == "zero-out" else "a row replaced"
+    return (
+        f"epsilon {claimed:.3g} at delta {privacy.delta:g} (zCDP, {unit}) over {count:,} releases, against "
+        f"{noise.colluders} of the parties together; {alone:.3g} against one"
+    )

@@ -41,6 +41,8 @@ def plan_sums(settings: HorizontalTreesSettings, iterations_done: int = 0) -> Su
 
 
 def _groups_after(settings: HorizontalTreesSettings, done: int) -> tuple[str, ...]:
+    if settings.privacy is not None:
+        return tuple(f"tree-{number}" for number in range(done + 1, settings.training.max_iter + 1))
     first = [START_GROUP] if done == 0 else []
     return (*first, *(f"tree-{number}" for number in range(done + 1, settings.training.max_iter + 1)), "final")
 
@@ -48,6 +50,9 @@ def _groups_after(settings: HorizontalTreesSettings, done: int) -> tuple[str, ..
 def most_slots(settings: HorizontalTreesSettings, column_count: int) -> int:
     """No sum of a run has more slots in one upload."""
     training = settings.training
+    if settings.privacy is not None:
+        values: int = 2 * settings.tree_count * 2**training.max_depth
+        return values + _COUNTER_SLOTS
     # A level asks for one child of each node before: half as many as it has nodes.
     asked: int = settings.tree_count * 2 ** max(0, training.max_depth - 2)
     histograms = 3 * asked * column_count * (training.max_bins + 1)

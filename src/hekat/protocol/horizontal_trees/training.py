@@ -35,6 +35,7 @@ from hekat.model.trees import (
 from hekat.model.trees.column_bins import Digits
 from hekat.model.trees.node import BoolArray
 from hekat.model.trees.rounding import IntArray
+from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal_trees.binning.agree_on_bins import AgreedBins, agree_on_bins
 from hekat.protocol.horizontal_trees.leaf_sums import leaf_counters, read_leaves
 from hekat.protocol.horizontal_trees.measures import (
@@ -59,6 +60,7 @@ from hekat.protocol.horizontal_trees.sums_ahead import FINAL_STEP, LABELS_STEP, 
 from hekat.protocol.secure_sum.aggregation import Aggregation, Counter, sum_counters
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.state.privacy_budget import Spent
 
 COUNTER_BITS = 32
 """Of a slot of sums that have counters alone."""
@@ -67,17 +69,31 @@ _ROWS, _ROUNDING = range(2)
 
 
 @dataclass(frozen=True)
+class IterationCost:
+    """What the releases of a job so far tell of a row at the most, with differential privacy: `epsilon` against the
+    claim's coalition, `epsilon_at_one` against one party. `spent` is what all jobs have cost the party's rows, None
+    where no budget counts them."""
+
+    releases: int
+    epsilon: float
+    epsilon_at_one: float
+    spent: Spent | None = None
+
+
+@dataclass(frozen=True)
 class IterationRecord:
     """What one party knows of one finished iteration: aggregates only.
 
-    `loss` and `held_out` are of the model before the iteration. `party_count`: whose rows its sums hold.
+    `loss` and `held_out` are of the model before the iteration; None and empty where no loss is summed.
+    `party_count`: whose rows its sums hold.
     """
 
     iteration: int
-    loss: float
+    loss: float | None
     held_out: dict[str, float]
     leaf_count: int
     party_count: int
+    cost: IterationCost | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +101,9 @@ class LocalRun:
     """What training needs besides settings and rows; the callbacks never see another party's values.
 
     `note` is told, by step, what each sum tells. `resume_from` goes on after the iterations that it holds.
-    `on_compared` gets the parties with which the final model could not be compared.
+    `on_compared` gets the parties with which the final model could not be compared. `charge` reserves an iteration of a
+    job with differential privacy in this site's budget, before its sum leaves; what the data set has spent then, None
+    without a budget. It raises BudgetError.
     """
 
     stopwatch: Stopwatch
@@ -93,6 +111,7 @@ class LocalRun:
     save: Callable[[TreesState], None] = lambda state: None
     resume_from: TreesState | None = None
     on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
+    charge: Callable[[int, Release], Spent | None] = lambda number, release: None
     digest_key: bytes = field(default=b"", repr=False)
     note: Callable[[str, str], None] = lambda step, what: None
 

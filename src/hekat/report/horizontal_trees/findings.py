@@ -28,10 +28,26 @@ from hekat.report.number_text import (
 )
 from hekat.report.table import METRIC_ORDER, Table, metric_names
 
+_PRIVATE = "differential privacy of a row: "
+
 
 def is_encrypted(summary: Mapping[str, Any]) -> bool:
     """Whether the run was protected."""
     return bool(summary["settings"]["protection"] != "none")
+
+
+def is_private(summary: Mapping[str, Any]) -> bool:
+    """Whether sums bore noise."""
+    return summary["settings"].get("privacy_noise") is not None
+
+
+def drawn_sentence(summary: Mapping[str, Any]) -> str:
+    """What stands above the first trees."""
+    if not summary["trees"]:
+        return "The parties alone have the trees."
+    if is_private(summary):
+        return "Every party has all trees. Splits are drawn from the job's seed; no row is looked at, or counted."
+    return "Every party has all trees; the rows of a node are counted in training, over all parties."
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
@@ -140,5 +156,9 @@ def _table(summary: Mapping[str, Any]) -> Table | None:
 def _protected(summary: Mapping[str, Any], trust: str | None) -> str:
     if not is_encrypted(summary):
         return "NOTHING: the aggregator saw every party's histograms in the clear."
+    if is_private(summary):
+        private = next((one for one in summary["notes"] if one.startswith(_PRIVATE)), "differential privacy of a row")
+        learned = f"Every party learned noised gradients by leaf of all parties: {private}."
+        return f"{protected_sentence(trust, 'sums of leaves')} {learned}"
     learned = "Every party learned the sums over all parties: rows and gradients by node, column and bin."
     return f"{protected_sentence(trust, 'histograms')} {learned}"

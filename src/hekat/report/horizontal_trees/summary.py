@@ -26,6 +26,10 @@ _SETTINGS = shape.record(
         "openers_needed": shape.count,
         "min_parties": shape.count,
         "security": shape.text,
+        "privacy_noise": shape.number,
+        "privacy_delta": shape.number,
+        "privacy_neighbours": shape.text,
+        "privacy_colluders": shape.count,
     },
 )
 _RESULT = shape.record(

@@ -43,6 +43,10 @@ _SETTING_NAMES: Final = {
     **TRAINING_NAMES,
     "min_samples_leaf": "rows of a leaf, at least",
     "hold_out": "share of rows held out",
+    "privacy_noise": "noise of a sum, by what a row moves it",
+    "privacy_delta": "delta of differential privacy",
+    "privacy_neighbours": "what it compares",
+    "privacy_colluders": "parties that it may speak of together",
     "min_parties": "least parties in a sum",
     "weight_max": "public bound on a party's rows",
     "aggregator": "aggregator",
@@ -77,11 +81,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
         ),
         section_html(
             "The first trees",
-            paragraphs_html(
-                "Every party has all trees; the rows of a node are counted in training, over all parties."
-                if summary["trees"]
-                else "The parties alone have the trees."
-            ),
+            paragraphs_html(findings.drawn_sentence(summary)),
             *(figure_html(drawn) for drawn in draw_trees(summary)),
         ),
         section_html(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,9 @@ from hekat.protocol.horizontal_trees.training import check_rows, split_rows
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
+from hekat.run.rows.privacy_budget import open_budget_for
 from hekat.run.rows.tables import arrange_tables, check_test_table
+from hekat.state.privacy_budget import PrivacyBudget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,24 @@ class RowTreesInputs(RowsInputs):
 
     def plan_sums(self, done: int) -> SumPlan:
         return plan_sums(self.job.settings, done)
+
+    def budget_of(self, role: str) -> PrivacyBudget | None:
+        """The privacy budget of a party's rows; None without privacy, and for a role without rows. Raises as
+        `open_budget_for`."""
+        privacy = self.job.settings.privacy
+        if privacy is None or role not in self.tables:
+            return None
+        return open_budget_for(self.site, role, unit="row", neighbours=privacy.neighbours)
+
+    @property
+    def budgets(self) -> dict[str, PrivacyBudget]:
+        """The privacy budgets of the parties here; empty without privacy."""
+        return {party: budget for party in self.tables if (budget := self.budget_of(party)) is not None}
+
+    def check_budgets(self, rounds_done: int) -> None:
+        settings = self.job.settings
+        for budget in self.budgets.values():
+            budget.check_ahead([settings.leaf_noise.claimed] * (settings.training.max_iter - rounds_done))
 
     def split(self, table: Table) -> tuple[Table, Table | None]:
         return split_rows(table, self.job.settings)
@@ -58,6 +78,8 @@ def load_row_trees_inputs(
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         check_rows(table, settings)
+    if settings.privacy is not None:
+        check_private_tables(tables, settings)
     if are_all:
         _check_some_value(tables)
         parts = [split_rows(table, settings)[0] for table in tables.values()]
@@ -101,3 +123,21 @@ def _check_every_class(parts: Sequence[Table], settings: HorizontalTreesSettings
                 got="none",
                 cure="leave that class out of the job's classes, correct how labels are spelt, or hold out fewer rows",
             )
+
+
+def check_private_tables(tables: Mapping[str, Table], settings: HorizontalTreesSettings) -> None:
+    """Raise InputError for columns without public bounds, for a delta of one over the rows or more, and where the
+    accountant is not installed."""
+    privacy = settings.privacy
+    assert privacy is not None  # the caller's
+    for table in tables.values():
+        privacy.public_bins(table.feature_names, table.indicators, settings.training.max_bins)
+    row_count = sum(map(len, tables.values()))
+    if privacy.delta * row_count >= 1:
+        raise InputError(
+            "setting privacy.delta refused",
+            expected=f"far less than 1 over the rows: below {1 / row_count:.2g}",
+            got=f"{privacy.delta:g}",
+            cure="lower privacy.delta: a mechanism that shows one row whole keeps to a delta of 1 over the rows",
+        )
+    settings.leaf_noise.epsilon(settings.training.max_iter, privacy)

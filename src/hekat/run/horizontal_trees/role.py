@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hekat.data import Table
 from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.ledger import RecordedChannel
+from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal_trees.aggregator import AggregatorRun, run_aggregator
 from hekat.protocol.horizontal_trees.measures import loss_of
 from hekat.protocol.horizontal_trees.party import PartyRun, run_party
@@ -20,6 +21,7 @@ from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.horizontal_trees.shown_trees import show_importance, show_trees
 from hekat.run.resume_point import ResumePoint
 from hekat.run.rows.role import RowsContext, RowsRole
+from hekat.state.privacy_budget import PrivacyBudget, Spent
 from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal_trees.role_result import GrownFacts, RowTreesResult, TimedIteration
 
@@ -47,6 +49,8 @@ class RowTreesContext(RowsContext):
     evaluate: Callable[[TreesState], dict[str, float]] = lambda state: {}
     resume_from: TreesState | None = None
     observer: RowTreesObserver = field(default_factory=RowTreesObserver)
+    budget: PrivacyBudget | None = None
+    """Of this party's rows, in a job with differential privacy."""
 
 
 class RowTreesRole(RowsRole[TreesState]):
@@ -80,7 +84,8 @@ class RowTreesRole(RowsRole[TreesState]):
             validation_losses=tuple(loss_of(metrics) for metrics in state.held_out),
             validation=dict(state.held_out[-1]) if state.held_out else {},
             metrics=context.evaluate(state),
-            importance=show_importance(state, names),
+            # Drawn splits say nothing of columns.
+            importance=() if context.settings.privacy else show_importance(state, names),
             trees=show_trees(state, names, context.settings.classes),
         )
 
@@ -114,6 +119,7 @@ class RowTreesRole(RowsRole[TreesState]):
             save=lambda state: channel.note_saved(context.observer.save(state)),
             resume_from=None if context.resume_from is None else context.resume_from.copy(),
             on_compared=self._note_missing,
+            charge=self._charge,
         )
         run = PartyRun(
             local=local,
@@ -127,6 +133,10 @@ class RowTreesRole(RowsRole[TreesState]):
         )
         return run_party(channel, table, context.settings, run)
 
+    def _charge(self, iteration: int, release: Release) -> Spent | None:
+        context = self._context
+        return None if context.budget is None else context.budget.reserve(context.job.digest, iteration, release)
+
     def _describe_table(self, table: Table) -> TableFacts:
         settings = self._context.settings
         return TableFacts.of(table, settings.classes, split_rows(table, settings)[1])
@@ -137,7 +147,7 @@ class RowTreesRole(RowsRole[TreesState]):
     def _note_iteration(self, record: IterationRecord, state: TreesState) -> None:
         now = time.perf_counter()
         seconds, self._last = now - self._last, now
-        self._iterations.append(TimedIteration(record.iteration, seconds, record.party_count))
+        self._iterations.append(TimedIteration(record.iteration, seconds, record.party_count, record.cost))
         self._context.observer.note_iteration(record, state)
 
 

@@ -149,6 +149,7 @@ def run_row_trees_role(
                     upload_state=states.get(role),
                     key_pair=inputs.key_pair,
                     observer=observer,
+                    budget=inputs.budget_of(role),
                     accept_members=lambda members: check_members_of(inputs.site, job, role, members),
                     dropout_round=dropout_iteration,
                     resume_from=state,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hekat.job.horizontal_trees.job_file import RowTreesJob
+from hekat.protocol.horizontal_trees.settings import describe_privacy
 from hekat.summary.horizontal.caveats import FEW_ROWS_PER_PARTY
 from hekat.summary.horizontal.caveats_on_sums import (
     caveats_on_records,
@@ -22,7 +23,7 @@ def list_row_trees_caveats(run: FinishedRowTreesRun, test_table: TableFacts | No
     job, settings = run.job, run.job.settings
     caveats = [
         *caveats_on_trust(job, run.results),
-        *_who_learns_what(job),
+        *(_who_learns_what(job) if settings.privacy is None else _what_noise_bounds(run)),
         *caveats_on_records(settings, run.results),
         *caveats_on_tables(run.results, test_table),
         *([] if test_table is None else caveats_on_test_rows(test_table.rows, test_table.trained_on)),
@@ -50,6 +51,26 @@ def _who_learns_what(job: RowTreesJob) -> Iterator[str]:
             f"sums may be of {settings.sums.min_parties} of {len(settings.parties)} parties: the parties that go on "
             "without a lost one may learn its counts by subtraction"
         )
+
+
+def _what_noise_bounds(run: FinishedRowTreesRun) -> Iterator[str]:
+    settings = run.job.settings
+    assert settings.privacy is not None  # the caller's
+    costs = [one.cost for one in run.finisher.iterations if one.cost is not None] if run.finisher is not None else []
+    if costs:
+        yield f"differential privacy of a row: {describe_privacy(settings, costs[-1].releases)}"
+    for party, result in run.results.items():
+        spent = next((one.cost.spent for one in reversed(result.iterations) if one.cost is not None), None)
+        if spent is not None:
+            yield (
+                f"privacy budget of {party}: epsilon {spent.epsilon:.3g} of {spent.limit:g} spent, by "
+                f"{spent.release_count:,} releases of all jobs"
+            )
+    yield (
+        "epsilon speaks of what parties and readers of the model learn of one row; not of column names, bounds and "
+        "numbers of rows, and not of somebody who is in several rows; nobody proves that a party added its noise"
+    )
+    yield "no loss, count or score was summed: how good the model is shows on rows of one's own, or on test_data"
 
 
 def _what_validation_tells(run: FinishedRowTreesRun) -> Iterator[str]:

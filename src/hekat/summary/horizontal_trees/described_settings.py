@@ -24,6 +24,11 @@ def describe_row_trees(settings: HorizontalTreesSettings, members: Sequence[str]
         "aggregator": settings.aggregator,
         "leader": settings.leader,
     }
+    if settings.privacy is not None:
+        described["privacy_noise"] = settings.leaf_noise.claimed.noise
+        described["privacy_delta"] = settings.privacy.delta
+        described["privacy_neighbours"] = settings.privacy.neighbours
+        described["privacy_colluders"] = settings.leaf_noise.colluders
     if settings.hold_out:
         described["hold_out"] = settings.hold_out
     return described

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hekat.protocol.horizontal_trees.training import IterationCost
 from hekat.summary.horizontal.role_result import RowsResult
 from hekat.summary.trees.drawn_facts import Importance, TreeFacts
 
@@ -11,11 +12,12 @@ from hekat.summary.trees.drawn_facts import Importance, TreeFacts
 @dataclass(frozen=True)
 class TimedIteration:
     """An iteration as this party saw it; `seconds` since the last one ended, or training began. `party_count` says how
-    many parties' rows its sums hold."""
+    many parties' rows its sums hold; `cost` what it told of a row, with differential privacy."""
 
     iteration: int
     seconds: float
     party_count: int
+    cost: IterationCost | None = None
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from hekat.protocol.secure_sum.integer_sums import sum_integers
 
 FIRST_STEP = "start/cells"
 CUTS = 5
-_INDICATOR_EDGES = (0.5,)
+INDICATOR_EDGES = (0.5,)
 
 
 def cut_step(number: int) -> str:
@@ -99,7 +99,7 @@ def agree_on_bins(
         edges = edges_of(cells[column], max_bins)
         found[column] = ColumnBins(edges), np.append(bin_counts_of(cells[column], edges), missing_rows)
     for column, count in zip(indicators, summed["ones"].tolist(), strict=True):
-        found[column] = ColumnBins(np.array(_INDICATOR_EDGES)), np.array([rows - count, count, 0])
+        found[column] = ColumnBins(np.array(INDICATOR_EDGES)), np.array([rows - count, count, 0])
     columns, counts = zip(*(found[column] for column in range(column_count)), strict=True)
     return AgreedBins(columns, counts, rows)
 
