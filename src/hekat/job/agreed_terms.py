@@ -19,6 +19,7 @@ from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.job.vertical_network.job_file import OWN_BOTTOMS, NetworkJob
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import TreeTraining
+from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal_trees.settings import describe_privacy
 from hekat.protocol.psi.settings import IntersectionSettings
@@ -101,6 +102,8 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
     yield "parties", ", ".join(settings.parties)
     yield "aggregator", settings.aggregator
     yield from _of_sums(settings.sums)
+    if settings.selective is not None:
+        yield from _of_selective(settings.selective)
     yield "trains", f"{settings.model.name} by {training.algorithm}, up to {training.round_count} rounds"
     if settings.sample_size < len(settings.parties):
         yield "in a round", f"{settings.sample_size} of {len(settings.parties)} parties, by the job's digest"
@@ -126,6 +129,18 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
             f"{settings.validation.folds} models more, each without a part of every party's rows, whose losses and "
             "counts are summed; all parties' updates are in every sum",
         )
+
+
+def _of_selective(selective: SelectiveSettings) -> Iterator[Term]:
+    rules = selective.rules
+    again = f", anew after every {count_of(selective.refresh, 'round')}" if selective.refresh else ""
+    yield "part of an update", selective.in_words
+    yield "which values", f"the most sensitive ones by the mean map ({selective.mode}) of all parties{again}"
+    for key, names in (("masked always", rules.always), ("masked never", rules.never)):
+        if names:
+            yield key, ", ".join(names)
+    if rules.expose_embeddings:
+        yield "embeddings", "MAY GO IN THE CLEAR: rows that change are the words of texts"
 
 
 def _may_sum_gram(settings: HorizontalSettings) -> bool:

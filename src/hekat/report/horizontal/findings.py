@@ -65,8 +65,11 @@ def _how_protected(summary: Mapping[str, Any]) -> str:
 
 def clear_share(summary: Mapping[str, Any]) -> str | None:
     """Which part of an update's values the aggregator saw, where the job masks only the others."""
-    masked = summary["settings"].get("masked")
-    return None if masked is None else format_share(1 - masked)
+    masked, mask = summary["settings"].get("masked"), summary.get("mask")
+    if masked is None:
+        return None
+    # Whole rows can be more than the job's part.
+    return format_share(1 - (masked if mask is None else mask["masked"] / mask["values"]))
 
 
 def clear_alarm(summary: Mapping[str, Any]) -> str | None:

@@ -45,6 +45,15 @@ def test_a_run_says_first_and_everywhere_what_went_in_the_clear(workplace: Workp
     assert "this party's values outside of the mask, scaled by its weight, in the clear" in audited
 
 
+def test_who_approves_a_job_reads_it(workplace: Workplace) -> None:
+    _mask_half(workplace, 'never = ["bias"]', "refresh = 3", "expose_embeddings = true")
+    told = " ".join(workplace.call("job", "show", workplace.folder / "job.toml").out.split())
+    assert "50 % go to the aggregator IN THE CLEAR" in told
+    assert "the mean map (random) of all parties, anew after every 3 rounds" in told
+    assert "masked never bias" in told
+    assert "embeddings MAY GO IN THE CLEAR" in told
+
+
 @pytest.mark.long
 def test_a_dry_run_says_it_and_the_bytes(workplace: Workplace) -> None:
     _mask_half(workplace)
