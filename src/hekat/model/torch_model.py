@@ -7,6 +7,7 @@ the module says otherwise. Gradients are taken in train() mode, losses and predi
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -20,7 +21,7 @@ from hekat.model.head import ClassHead, SoftmaxHead, SquaredErrorHead, make_clas
 from hekat.model.headed_model import HeadedModel
 from hekat.model.module_tensors import ModuleTensors, to_float64
 from hekat.model.parameters import Features, FloatArray, Labels, Parameters, Shapes
-from hekat.model.rows.torch_rows import MOST_VALUES, clipped_sum, row_gradients
+from hekat.model.rows.torch_rows import MOST_VALUES, check_rows_apart, clipped_sum, row_gradients
 from hekat.privacy.sensitivity.directions import Directions
 from hekat.privacy.sensitivity.module_loss import LossName
 from hekat.privacy.sensitivity.module_source import ModuleSource
@@ -67,6 +68,7 @@ class TorchModel(HeadedModel):
         self._tensors = ModuleTensors.of(self._module, name)
         self._penalised = tuple(key for key in self._tensors.trained if len(self._tensors.shapes[key]) > 1)
         self._last_batch, self._repeats = b"", 0
+        self._has_rows_apart = False
         first = next(self._module.parameters())  # as in the probe of the outputs: a buffer may have a dtype of its own
         self._dtype, self._device = first.dtype, first.device
 
@@ -147,6 +149,7 @@ class TorchModel(HeadedModel):
         torch = import_torch()
         check_features(X, self.column_count)
         self._check_labels(X, y)
+        self._check_rows_apart()
         self._tensors.write(params)
         self._module.train()
         losses, sums = np.zeros(X.shape[0]), {key: np.zeros(self._tensors.shapes[key]) for key in names}
@@ -157,7 +160,8 @@ class TorchModel(HeadedModel):
                 count = piece.stop - piece.start
                 wrapped.zero_grad(set_to_none=True)
                 batch = self._dense(X[piece])
-                with seeded(self._seed_of(batch, y[piece])), torch.enable_grad():
+                # What a row's dropout draws may not follow from other rows: their terms would change with this row.
+                with seeded(int.from_bytes(os.urandom(7), "little")), torch.enable_grad():
                     outputs = self._forward(batch, through=wrapped)
                 with np.errstate(over="ignore", invalid="ignore"):
                     found = to_float64(outputs)
@@ -168,6 +172,17 @@ class TorchModel(HeadedModel):
                     sums[key] += values
             wrapped.zero_grad(set_to_none=True)
         return losses, sums
+
+    def _check_rows_apart(self) -> None:
+        """Raise InputError, the first time, for a module that mixes rows; its weights are other ones afterwards."""
+        if self._has_rows_apart:
+            return
+        torch, rng = import_torch(), np.random.default_rng(1)
+        self._tensors.write({key: 0.5 * rng.normal(size=shape) for key, shape in self._tensors.shapes.items()})
+        self._module.train()
+        rows = torch.from_numpy(rng.normal(size=(2 * _PROBE_ROWS, self.column_count)))
+        check_rows_apart(self._module, rows.to(device=self._device, dtype=self._dtype), self.name)
+        self._has_rows_apart = True
 
     def penalty_slope(self, params: Parameters) -> Parameters:
         """The derivative of the penalty by every parameter that it is on; {} without one."""

@@ -102,17 +102,76 @@ def test_modules_of_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(hasattr(tensor, "grad_sample") for tensor in model._module.parameters())
 
 
-@pytest.mark.long
-def test_a_module_that_mixes_rows_is_refused() -> None:
-    _torch_net()
+def _mixing_net(kind: str):
     import torch
 
+    class Centred(torch.nn.Module):
+        def forward(self, rows):
+            return rows - rows.mean(0)
+
+    class Drawn(torch.nn.Module):
+        def forward(self, rows):
+            return torch.nn.functional.dropout(rows, 0.5, training=self.training)
+
+    frozen = torch.nn.BatchNorm1d(5).requires_grad_(False)
+    middle = {
+        "batch normalisation": torch.nn.BatchNorm1d(5),
+        "without weights": torch.nn.BatchNorm1d(5, affine=False),
+        "without statistics": torch.nn.BatchNorm1d(5, affine=False, track_running_stats=False),
+        "frozen": frozen,
+        "centred": Centred(),
+        "other draws": Drawn(),
+    }[kind]
+    # The first step of a last layer of zeros shows nothing of what lies before it.
+    last = torch.nn.Linear(5, 3)
+    torch.nn.init.zeros_(last.weight)
+    return torch.nn.Sequential(torch.nn.Linear(COLUMNS, 5), middle, last)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["batch normalisation", "without weights", "without statistics", "frozen", "centred", "other draws"],
+)
+def test_a_module_that_mixes_rows_is_refused(kind: str) -> None:
+    _torch_net()
     from hekat.model.torch_model import TorchModel
 
-    def mixing() -> torch.nn.Module:
-        return torch.nn.Sequential(torch.nn.Linear(COLUMNS, 5), torch.nn.BatchNorm1d(5), torch.nn.Linear(5, 3))
-
-    model = TorchModel("net", mixing, column_count=COLUMNS, class_count=3)
+    model = TorchModel("net", lambda: _mixing_net(kind), column_count=COLUMNS, class_count=3)
     features, labels = _rows(3, seed=5)
     with pytest.raises(InputError, match="the rows of model net have no gradients of their own"):
         model.sum_clipped_rows(model.init(1), features, labels, _factors, ["0.weight"])
+
+
+def test_what_dropout_draws_for_a_row_does_not_follow_from_other_rows(monkeypatch) -> None:
+    """With one seed, the sums of all rows and of all but one differ by the term of that row, which is clipped."""
+    _torch_net()
+    import torch
+
+    from hekat.model import torch_model
+
+    def make() -> torch.nn.Module:
+        first, last = torch.nn.Linear(COLUMNS, 16), torch.nn.Linear(16, 3)
+        return torch.nn.Sequential(first, torch.nn.ReLU(), torch.nn.Dropout(0.5), last)
+
+    model = torch_model.TorchModel("net", make, column_count=COLUMNS, class_count=3)
+    parameters = model.init(1)
+    features, labels = _rows(3, seed=5)
+    drawn: list[int] = []
+
+    def draw(count: int) -> bytes:
+        drawn.append(count)
+        return bytes(count)
+
+    monkeypatch.setattr(torch_model.os, "urandom", draw)
+    clip = 0.1
+
+    def factors(norms):
+        return np.minimum(1.0, clip / np.maximum(norms, 1e-300))
+
+    def total(count: int) -> np.ndarray:
+        _, found = model.sum_clipped_rows(parameters, features[:count], labels[:count], factors, list(parameters))
+        return np.concatenate([found[key].ravel() for key in sorted(found)])
+
+    moved = np.linalg.norm(total(len(labels)) - total(len(labels) - 1))
+    assert 0 < moved <= clip * (1 + 1e-6)
+    assert len(drawn) == 2

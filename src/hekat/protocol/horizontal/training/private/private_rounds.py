@@ -62,7 +62,7 @@ class PrivateRounds:
         if self._rows is not None and trained.statistics:
             raise InputError(
                 "statistics of a batch are no term of a row",
-                expected="a model without running statistics, or model.parameters that leave them out",
+                expected="a model without running statistics",
                 got=", ".join(trained.statistics[:5]),
                 cure="take GroupNorm or LayerNorm in place of batch normalisation, or privacy.unit = 'party'",
             )
