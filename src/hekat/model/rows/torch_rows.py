@@ -70,7 +70,7 @@ def check_rows_apart(module: Any, rows: Any, name: str) -> None:
             part.train()
     most = _MOST_DIFFERENCE * together.abs().max()
     if not bool((again - together).abs().max() <= most):
-        raise _mixed(name, "outputs with other random numbers than those of Dropout layers")
+        raise _mixed(name, "outputs with random numbers that no Dropout layer drew")
     if not bool((alone - together).abs().max() <= most):
         raise _mixed(name, "outputs of a row that other rows change")
 
