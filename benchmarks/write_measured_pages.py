@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pages.attacks import NAME as ATTACKS_NAME
+from pages.attacks import render_attacks
 from pages.first_day import NAMES as FIRST_DAY_NAMES
 from pages.first_day import render_first_day
 from pages.flash import NAMES as FLASH_NAMES
@@ -49,6 +51,7 @@ def render_pages() -> dict[str, str]:
             render_networks({name: _read(name) for name in NETWORKS_NAMES}, _place),
         ),
         "flash.md": ("FLASH's nine applications", _flash()),
+        "attacks.md": ("Attacks on masked updates", _attacks()),
         "network.md": ("Between processes and engines", _network()),
         "first_day.md": ("The first day", render_first_day({name: _read(name) for name in FIRST_DAY_NAMES}, _place)),
         "gpu.md": ("On a GPU", _gpus()),
@@ -107,6 +110,11 @@ def _network() -> list[str]:
 def _flash() -> list[str]:
     results = {name: _read(name) for name in FLASH_NAMES}
     return render_flash(results, {name: _place(content) for name, content in results.items() if content is not None})
+
+
+def _attacks() -> list[str]:
+    content = _read(ATTACKS_NAME)
+    return render_attacks(content, "" if content is None else _place(content))
 
 
 def _gpus() -> list[str]:

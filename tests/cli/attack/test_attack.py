@@ -37,6 +37,18 @@ def other_rows():
 
 def text():
     return "no module"
+
+class Texts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.top = nn.Embedding(50, 8), nn.Linear(8, 2)
+
+    def forward(self, tokens):
+        return self.top(self.words(tokens).mean(dim=1))
+
+def texts():
+    torch.manual_seed(1)
+    return Texts()
 """
 SITE = """
 format = 1
@@ -100,6 +112,7 @@ def test_every_kind_of_mask_is_taken(place: Path) -> None:
     assert "nothing is visible" in (place / "tried" / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_batch_in_local_steps_and_the_naive_attacker(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--batch-rows", "2", "--take", "0,4", "--local-steps", "2", "--learning-rate", "0.1", "--mask", "none")
     assert attack(*words, "--attack", "inverting-gradients", "--attacker", "naive", "--json") == 0
@@ -134,6 +147,20 @@ def test_rows_of_a_table_are_scored_by_cells(place: Path) -> None:
     assert "<img" not in (place / "tried" / "page.html").read_text(encoding="utf-8")
 
 
+def test_texts_are_read_off_an_embedding(place: Path) -> None:
+    texts = np.array([[1, 2, 3, 4], [3, 4, 5, 5], [1, 3, 4, 49]])
+    np.savez(place / "texts.npz", features=texts, labels=np.array([0, 1, 1]))
+    masks = ("--mask", "none", "--mask", "p=0.1,map", "--mask", "layers=words.weight", "--mask", "p=1,random")
+    assert attack("--tokens", "--take", "0,2", *masks, model="net.py:texts", rows="texts.npz") == 0
+    trials = scores(place / "tried")["trials"]
+    assert [trial["scores"][0]["tokens"]["value"] for trial in trials[:3]] == [1.0, 1.0, 0.0]
+    assert trials[4]["scores"][0]["rare"] == {"value": 1.0, "floor": 4 / 50, "ceiling": 1.0}
+    assert trials[3]["scores"] == [{}]
+    assert trials[4]["labels_read"] == 1.0
+    assert "rare tokens read" in (place / "tried" / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.long
 def test_weights_of_a_file_are_attacked(place: Path) -> None:
     torch.manual_seed(9)
     first, last = torch.nn.Linear(64, 12), torch.nn.Linear(12, 3)
@@ -180,6 +207,8 @@ REFUSED = {
     "row out of range": ({}, ("--take", "6"), "row numbers from 0 to 5"),
     "half a batch": ({}, ("--take", "1,2,3", "--batch-rows", "2"), "multiple of --batch-rows 2"),
     "other shape": ({}, ("--shape", "3,8,8"), "--shape does not fit"),
+    "tokens of no embedding": ({"rows": "texts.npz"}, ("--tokens",), "takes no such rows"),
+    "tokens of pictures": ({}, ("--tokens",), "no texts are in"),
     "outside the box": ({}, ("--box", "0,0.5"), "rows leave their box"),
     "steps without a rate": ({}, ("--local-steps", "2"), "belong together"),
 }
@@ -190,6 +219,7 @@ def test_what_is_refused_ends_with_2_and_writes_nothing(
     case: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changes, words, message = REFUSED[case]
+    np.savez(place / "texts.npz", features=np.ones((6, 64), dtype=int), labels=np.zeros(6, dtype=int))
     (place / "other.mask").write_bytes(to_bytes(Mask.everything({"1.weight": 5})))
     before = sorted(place.iterdir())
     assert attack(*words, **changes) == 2
@@ -214,6 +244,7 @@ def test_an_existing_folder_is_left_alone(place: Path, capsys: pytest.CaptureFix
     assert not list((place / "tried").iterdir())
 
 
+@pytest.mark.long_cases("2")
 @pytest.mark.parametrize("finished", [0, 2])
 def test_an_interrupt_keeps_what_is_finished_and_nothing_else(
     finished: int, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hekat.errors import InputError
 from hekat.privacy import Mask
 from hekat.privacy.attacks import AttackedModel, VisibleUpdate
-from hekat.privacy.attacks.tokens import bigram_costs, embeddings_of, order_tokens, read_tokens
+from hekat.privacy.attacks.tokens import bigram_costs, embeddings_of, order_tokens, read_all_tokens, read_tokens
 
 torch = pytest.importorskip("torch", reason="needs hekat[torch]")
 
@@ -46,6 +47,12 @@ def test_all_tokens_of_a_text_are_read_and_no_other(share: float) -> None:
 
 def test_an_embedding_masked_whole_tells_no_token() -> None:
     assert read_tokens(seen_of(1.0), "words.weight") == ()
+
+
+def test_all_embeddings_are_read_and_a_module_without_one_is_refused() -> None:
+    assert read_all_tokens(AttackedModel(Sentences()), seen_of(0.1)) == tuple(sorted(set(TEXT)))
+    with pytest.raises(InputError, match="trains no embedding"):
+        read_all_tokens(AttackedModel(torch.nn.Linear(3, 2)), seen_of(0.1))
 
 
 def test_a_bag_is_put_into_the_order_that_pairs_make_likely() -> None:

@@ -30,6 +30,7 @@ def findings(**values: Any) -> dict[str, Any]:
         "rows": {
             "file": "rows.npz",
             "count": 2,
+            "tokens": False,
             "shape": [3, 8, 8],
             "picture_shape": [3, 8, 8],
             "box": [0.0, 1.0],

@@ -48,9 +48,11 @@ def attack_model(options: argparse.Namespace, stream: IO[str]) -> int:
 def _attack_and_write(options: argparse.Namespace, stream: IO[str]) -> int:
     torch = import_torch()
     rows = load_rows(options)
-    loaded = load_model(options, rows.features.shape[1:], rows.labels)
+    loaded = load_model(options, rows)
     every = torch.from_numpy(rows.features), torch.from_numpy(rows.labels)
-    masks = make_masks(options.masks or DEFAULT_MASKS, loaded.attacked, *every, seed=options.seed)
+    masks = make_masks(
+        options.masks or DEFAULT_MASKS, loaded.attacked, *every, seed=options.seed, expose_embeddings=rows.holds_tokens
+    )
     attack = make_attack(options, rows)
     table = TrialTable()
     try:
@@ -100,6 +102,7 @@ def _findings(
         "rows": {
             "file": options.rows.name,
             "count": len(rows.features),
+            "tokens": rows.holds_tokens,
             "shape": list(rows.features.shape[1:]),
             "picture_shape": None if rows.picture_shape is None else list(rows.picture_shape),
             "box": None if rows.box is None else list(rows.box),

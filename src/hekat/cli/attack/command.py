@@ -53,6 +53,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="channels, height and width of a flat row that is looked at as a picture",
     )
     parser.add_argument(
+        "--tokens", action="store_true", help="cells are token numbers: read texts off the module's embeddings"
+    )
+    parser.add_argument(
         "--box",
         type=_box,
         metavar="LOW,HIGH",

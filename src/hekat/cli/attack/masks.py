@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +31,25 @@ class NamedMask:
 
 
 def make_masks(
-    texts: Sequence[str], model: AttackedModel, rows: Any, labels: Any, *, seed: int
+    texts: Sequence[str], model: AttackedModel, rows: Any, labels: Any, *, seed: int, expose_embeddings: bool
 ) -> tuple[NamedMask, ...]:
-    """The masks that the texts name, each once; maps are of all `rows`, at most 256. Raises InputError."""
+    """The masks that the texts name, each once; maps are of all `rows`, at most 256. Raises InputError.
+
+    `expose_embeddings`: leave tables of embeddings to the map, as a job does only where it says so.
+    """
     sizes = {name: tensor.numel() for name, tensor in model.parameters.items()}
-    maps = _Maps(model, rows, labels, seed)
+    maps = _Maps(model, rows, labels, seed, expose_embeddings)
     return tuple(_make(text, sizes, maps, seed) for text in dict.fromkeys(texts))
 
 
 class _Maps:
     """The sensitivity map of the rows, computed where a mask asks for it, once."""
 
-    def __init__(self, model: AttackedModel, rows: Any, labels: Any, seed: int) -> None:
+    def __init__(self, model: AttackedModel, rows: Any, labels: Any, seed: int, expose_embeddings: bool) -> None:
         self._asked = (model.module, rows, labels)
         self._seed = seed
         self._found: SensitivityMap | None = None
+        self.expose_embeddings = expose_embeddings
 
     def of_rows(self) -> SensitivityMap:
         if self._found is None:
@@ -67,7 +71,11 @@ def _make(text: str, sizes: Mapping[str, int], maps: _Maps, seed: int) -> NamedM
             mask = _random_mask(sizes, rules.count_of(sum(sizes.values())), seed)
             return NamedMask(text, mask, "values at random")
         if rule == "map":
-            return NamedMask(text, choose_mask(maps.of_rows(), rules), "the most sensitive values of these rows")
+            about = "the most sensitive values of these rows"
+            if maps.expose_embeddings:
+                rules = replace(rules, expose_embeddings=True)
+                about += ", embeddings left to the map: a job masks them whole unless it says expose_embeddings"
+            return NamedMask(text, choose_mask(maps.of_rows(), rules), about)
         raise _refusal(text, f"unknown rule {rule!r}" if rule else "no rule after p")
     path = Path(text)
     if not path.exists():

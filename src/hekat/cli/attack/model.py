@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.cli.attack.command_words import in_words_of_the_command
+from hekat.cli.attack.rows import LoadedRows
 from hekat.data.sources.site_function import SiteFunction, describe_failure, load_function
 from hekat.data.sources.source_file import readable_file
 from hekat.errors import InputError
@@ -32,8 +33,9 @@ class LoadedModel:
     value_count: int
 
 
-def load_model(options: argparse.Namespace, row_shape: tuple[int, ...], labels: Any) -> LoadedModel:
-    """The module for rows of this shape, with the weights that the options name. Raises InputError."""
+def load_model(options: argparse.Namespace, rows: LoadedRows) -> LoadedModel:
+    """The module for such rows, with the weights that the options name. Raises InputError."""
+    row_shape, labels = rows.features.shape[1:], rows.labels
     function, arguments = _find_function(options)
     offered = {"column_count": math.prod(row_shape), "output_count": int(labels.max()) + 1 if len(labels) else 1}
     taken = {key: value for key, value in offered.items() if function.takes(key) and key not in arguments}
@@ -48,14 +50,15 @@ def load_model(options: argparse.Namespace, row_shape: tuple[int, ...], labels: 
             got=type(module).__name__,
             cure="return the module itself",
         )
+    first = torch.from_numpy(rows.features[:1])
     with _forward_failures(function, row_shape), torch.no_grad(), seeded(options.seed):
-        module.eval()(torch.zeros((2, *row_shape)))  # lazy layers then know their sizes
+        module.eval()(first)  # lazy layers then know their sizes
     if options.weights is not None:
         with in_words_of_the_command():
             _load_weights(module, options.weights)
     attacked = AttackedModel(module.float())
     with _forward_failures(function, row_shape):
-        class_count = attacked.class_count(torch.zeros((2, *row_shape)))
+        class_count = attacked.class_count(first)
     _check_labels(labels, class_count)
     return LoadedModel(
         attacked, function.text, function.code, sum(tensor.numel() for tensor in attacked.parameters.values())

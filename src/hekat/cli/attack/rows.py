@@ -30,15 +30,19 @@ _DEFAULT_UPDATES = 2
 
 @dataclass(frozen=True)
 class LoadedRows:
-    """`features` float32, rows first, in the shape that the module takes; `labels` int64; `taken`, the rows of each
-    update; `picture_shape`, (channels, height, width) of a row that is looked at as a picture; `box`, lowest and
-    highest value of a cell, None for a table without one."""
+    """What is attacked.
 
-    features: npt.NDArray[np.float32]
+    `features` float32, of texts int64, rows first, in the shape that the module takes; `labels` int64; `taken`, the
+    rows of each update; `picture_shape`, (channels, height, width) of a row that is looked at as a picture; `box`,
+    lowest and highest value of a cell, None for a table without one.
+    """
+
+    features: npt.NDArray[np.float32] | npt.NDArray[np.int64]
     labels: npt.NDArray[np.int64]
     taken: tuple[tuple[int, ...], ...]
     picture_shape: tuple[int, int, int] | None
     box: tuple[float, float] | None
+    holds_tokens: bool = False
 
 
 def load_rows(options: argparse.Namespace) -> LoadedRows:
@@ -51,6 +55,8 @@ def load_rows(options: argparse.Namespace) -> LoadedRows:
             "an array of numbers with a first axis of rows, and at least one more",
             f"shape {features.shape} of {features.dtype}",
         )
+    if options.tokens:
+        return _texts(options, features, labels)
     rows = features.astype(np.float32)
     if not np.isfinite(rows).all():
         raise _refusal(f"{options.rows} holds cells that are no numbers", "finite numbers", "NaN or infinity")
@@ -64,6 +70,20 @@ def load_rows(options: argparse.Namespace) -> LoadedRows:
             cure="name the lowest and the highest value that a cell can have, such as --box 0,255",
         )
     return LoadedRows(rows, _whole_labels(labels, len(rows)), _updates(options, len(rows)), shape, box)
+
+
+def _texts(options: argparse.Namespace, features: npt.NDArray[Any], labels: npt.NDArray[Any]) -> LoadedRows:
+    """Rows of token numbers, which have neither a shape of a picture nor a box."""
+    if options.shape is not None or options.box is not None:
+        raise _refusal("--shape and --box are for rows of numbers", "--tokens without them", "both")
+    if features.ndim != 2 or np.any(features != np.floor(features)) or features.min() < 0:
+        raise _refusal(
+            f"no texts are in {options.rows}",
+            "token numbers: whole numbers from 0, as many in each row",
+            f"shape {features.shape} of {features.dtype}",
+        )
+    tokens, numbers = features.astype(np.int64), _whole_labels(labels, len(features))
+    return LoadedRows(tokens, numbers, _updates(options, len(features)), None, None, holds_tokens=True)
 
 
 def _read(options: argparse.Namespace) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.cli.attack.masks import NamedMask
+from hekat.cli.attack.read_texts import read_texts
 from hekat.cli.attack.rows import LoadedRows
+from hekat.cli.attack.sent import sent_update
 from hekat.privacy.attacks import AttackedModel, deep_leakage, inverting_gradients
 from hekat.privacy.attacks.cell_scores import floor_of_cells_read, share_of_cells_read, share_of_labels_read
-from hekat.privacy.attacks.inversion import ONE_GRADIENT, Attack
+from hekat.privacy.attacks.inversion import Attack
 from hekat.privacy.attacks.picture_scores import Picture, as_picture, floors_and_ceilings, score_beside
-from hekat.privacy.attacks.sent_update import LocalSteps, SentUpdate
 from hekat.privacy.attacks.trial import Trial, attack_rows
 from hekat.progress_line import ProgressLine
 from hekat.torch_library import import_torch
@@ -34,24 +35,15 @@ class TrialTable:
 
 
 def make_attack(options: argparse.Namespace, rows: LoadedRows) -> Attack:
-    """The attack that the options name; the naive one has no prior, as in the paper."""
-    is_naive = options.attacker == "naive"
+    """The attack that the options name."""
     settings: dict[str, Any] = {
         "picture_shape": rows.picture_shape,
-        "box": None if is_naive else rows.box,
+        "box": rows.box,
         "step_count": options.steps or DEFAULT_STEPS[options.attack],
         "restart_count": options.restarts or DEFAULT_STARTS[options.attack],
     }
-    weight = 0.0 if is_naive else options.total_variation
-    settings |= {} if weight is None else {"total_variation": weight}
+    settings |= {} if options.total_variation is None else {"total_variation": options.total_variation}
     return deep_leakage(**settings) if options.attack == "dlg" else inverting_gradients(**settings)
-
-
-def sent_update(options: argparse.Namespace) -> SentUpdate:
-    """What a party sends: one gradient, or the difference after local steps."""
-    if options.local_steps is None:
-        return ONE_GRADIENT
-    return LocalSteps(options.local_steps, options.learning_rate)
 
 
 def run_trials(
@@ -78,6 +70,10 @@ def run_trials(
                 def tell(start: int, step: int, *, before: int = before, text: str = text) -> None:
                     line.reach(before + start * steps + step, text)
 
+                if rows.holds_tokens:
+                    trial, found = read_texts(options, model, rows, taken, mask.mask)
+                    table.trials.append(_facts(place, taken, mask.name, trial, given[1].tolist(), found))
+                    continue
                 trial = attack_rows(
                     attack,
                     model,

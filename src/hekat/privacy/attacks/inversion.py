@@ -52,7 +52,7 @@ class Reconstruction:
 def deep_leakage(
     *,
     picture_shape: tuple[int, int, int] | None = None,
-    total_variation: float = 1e-4,
+    total_variation: float = 1e-3,
     box: tuple[float, float] | None = (0.0, 1.0),
     step_count: int = 600,
     restart_count: int = 2,

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from hekat.errors import InputError
 from hekat.privacy.attacks.attacked_model import AttackedModel
 from hekat.privacy.attacks.visible_update import VisibleUpdate
 from hekat.torch_library import import_torch
@@ -35,6 +36,30 @@ def read_tokens(seen: VisibleUpdate, embedding: str) -> tuple[int, ...]:
     """
     moved = (seen.values[embedding] != 0).any(dim=1)
     return tuple(int(token) for token in moved.nonzero().flatten())
+
+
+def read_all_tokens(model: AttackedModel, seen: VisibleUpdate) -> tuple[int, ...]:
+    """The tokens that any embedding of the module tells.
+
+    Args:
+        model: The model at the round's start.
+        seen: The update, at the mask.
+
+    Returns:
+        Token numbers, ascending, each once.
+
+    Raises:
+        InputError: The module trains no embedding.
+    """
+    tables = embeddings_of(model)
+    if not tables:
+        raise InputError(
+            "the module trains no embedding",
+            expected="a torch.nn.Embedding whose weights require a gradient",
+            got="none",
+            cure="texts are read off an embedding's gradient: attack another module, or its inputs as numbers",
+        )
+    return tuple(sorted({token for table in tables for token in read_tokens(seen, table)}))
 
 
 def bigram_costs(texts: Sequence[Sequence[int]], vocabulary: Collection[int]) -> Mapping[tuple[int, int], float]:

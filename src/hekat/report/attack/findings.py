@@ -15,7 +15,7 @@ _LEVELS = (
     (0.15, "outlines and colours"),
 )
 _NOISE = "noise to this attack"
-_CELL_LEVELS = ((0.9, "the row"), (0.5, "most of the row"), (0.2, "some cells"))
+_CELL_LEVELS = ((0.9, "the row"), (0.5, "most of the row"), (0.2, "some of the row"))
 _NO_CELLS = "little to this attack"
 HIDDEN = "nothing is visible"
 
@@ -26,8 +26,10 @@ LOWER_BOUNDS = (
 
 
 def first_score(findings: Mapping[str, Any]) -> str:
-    """The score that the words go by: SSIM of pictures, else the share of cells."""
-    return "ssim" if findings["rows"]["picture_shape"] else "cells"
+    """The score that the words go by: SSIM of pictures, the share of tokens or of cells."""
+    if findings["rows"]["picture_shape"]:
+        return "ssim"
+    return "tokens" if findings["rows"]["tokens"] else "cells"
 
 
 def trials_of(findings: Mapping[str, Any], mask: str) -> list[Mapping[str, Any]]:

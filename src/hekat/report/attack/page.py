@@ -19,13 +19,18 @@ _FULL = (
     "Where every value is masked, as in Hekat's runs by default, the aggregator has nothing to compare a guess with. "
     "The sum of several parties' updates opens even then: an update of all their rows together, see --batch-rows."
 )
-_SCORES = (
+_PICTURES = (
     "SSIM comes first: it is near 0 for noise at any size. MSSIM, VIF and UQI are FedML-HE's scores, of the library "
     "that it used. On small pictures they are far from 0 for noise too, which is what the floor is for."
 )
 _CELLS = (
     "A cell counts as read within a twentieth of its column's width, from the smallest to the largest of these rows."
 )
+_TOKENS = (
+    "Tokens are the rows of an embedding's gradient that are not zero; rare ones stand in no other row of the file. "
+    "The floor is a guess of as many tokens. Their order is not read: a language model would find most of it."
+)
+_SCORES = {"ssim": _PICTURES, "cells": _CELLS, "tokens": _TOKENS}
 
 
 def render_attack_page(findings: Mapping[str, Any], pictures: Pictures) -> str:
@@ -56,13 +61,10 @@ def render_attack_page(findings: Mapping[str, Any], pictures: Pictures) -> str:
             "</header>",
         ]
     )
-    is_picture = first_score(findings) == "ssim"
     sections = [
         head,
         section_html("What came back", paragraphs_html(_WHAT), contact_sheet_html(findings, pictures)),
-        section_html(
-            "Scores", paragraphs_html(_SCORES if is_picture else _CELLS), html_of_tables(score_table(findings))
-        ),
+        section_html("Scores", paragraphs_html(_SCORES[first_score(findings)]), html_of_tables(score_table(findings))),
         section_html("What this says of a real run", paragraphs_html(_FULL)),
         section_html(
             "How it was attacked",

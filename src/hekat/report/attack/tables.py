@@ -10,7 +10,15 @@ from hekat.report.attack.findings import first_score, scores_of, trials_of, wors
 from hekat.report.number_text import format_count, format_number, format_share
 from hekat.report.table import Table
 
-_TITLES = {"ssim": "SSIM", "mssim": "MSSIM", "vif": "VIF", "uqi": "UQI", "cells": "cells read"}
+_TITLES = {
+    "ssim": "SSIM",
+    "mssim": "MSSIM",
+    "vif": "VIF",
+    "uqi": "UQI",
+    "cells": "cells read",
+    "tokens": "tokens read",
+    "rare": "rare tokens read",
+}
 _NONE = "–"
 
 
