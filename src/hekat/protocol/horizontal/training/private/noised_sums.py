@@ -26,6 +26,11 @@ class NoisedSums(Aggregation):
         return sum_integers(self._inner, step, levels, maximum=self._maximum, weight_max=self._weight_max)
 
     @property
+    def weight_max(self) -> int:
+        """The public bound on a party's rows."""
+        return self._weight_max
+
+    @property
     def clips(self) -> bool:
         return self._inner.clips
 

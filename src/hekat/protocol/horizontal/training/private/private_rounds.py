@@ -22,6 +22,7 @@ from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.training.algorithms.algorithm import LabelArray, LocalWork
 from hekat.protocol.horizontal.training.private.charges import Charges
 from hekat.protocol.horizontal.training.private.noised_sums import NoisedSums
+from hekat.protocol.horizontal.training.private.sum_check import check_noised_sum, most_terms
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training.training_state import RoundPrivacy
 from hekat.protocol.secure_sum.aggregation import Aggregate
@@ -82,6 +83,7 @@ class PrivateRounds:
             values = self._values_of_rows(self._rows, parameters) if self._rows else self._values_of_party(work())
             part = {name: noised_levels(values[name], self._plan.mechanism) for name in part}
         found = sums.sum_noised(step, part)
+        check_noised_sum(step, found, self._plan.mechanism, most_terms(self._plan.settings, sums.weight_max))
         unit = self._plan.mechanism.granularity / self._plan.divisor
         mean: Tensors = {name: np.asarray(unit * levels) for name, levels in found.tensors.items()}
         loss = float(mean.pop(LOSS)[0]) * self._plan.loss_unit

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hekat.data import Table
-from hekat.errors import PolicyError
+from hekat.errors import PartyStoppedError, PolicyError
 from hekat.privacy.accounting import NoisedSum
 from hekat.privacy.audit import measure_noise
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan, PrivacySettings
@@ -78,16 +78,20 @@ def test_noise_is_large_enough_when_a_party_is_lost_and_its_share_with_it(
     assert math.sqrt(4 - plan.colluders) * mechanism.std >= plan.settings.noise * mechanism.sensitivity * (1 - 1e-12)
 
 
+def _tables_of_zeros(settings: HorizontalSettings) -> dict[str, Table]:
+    """Rows of 5,000 columns that give nothing to the slopes of weights."""
+    names = tuple(f"c{number}" for number in range(5000))
+    return {name: Table(np.zeros((3, 5000)), np.array([0, 1, 1]), names, name) for name in settings.parties}
+
+
 @pytest.fixture
 def opened_noise(noised_settings, rehearse_masked, leave_at):
     """(the opened sum of 5,000 values to which rows of zeros give nothing, its plan), with so many of five parties."""
 
     def run(parties: int) -> tuple[np.ndarray, PrivacyPlan]:
         settings = noised_settings(training=replace(TRAINING, round_count=1, learning_rate=1.0))
-        names = tuple(f"c{number}" for number in range(5000))
-        tables = {name: Table(np.zeros((3, 5000)), np.array([0, 1, 1]), names, name) for name in settings.parties}
         hooks = {"e": leave_at("round-1")} if parties == 4 else {}
-        rehearsal = rehearse_masked(settings, tables=tables, exactness_check=False, hooks=hooks)
+        rehearsal = rehearse_masked(settings, tables=_tables_of_zeros(settings), exactness_check=False, hooks=hooks)
         state = rehearsal.run()
         assert rehearsal.records[0].party_count == parties
         plan = settings.plan_privacy(5001)
@@ -180,3 +184,22 @@ def test_any_exact_sum_of_a_noised_job_is_refused(counter: bool, masked_settings
     with pytest.raises(PolicyError):
         sums.agree_on_bounds("round-1", {})
     assert sums.sum_noised("round-1", {"w": np.array([5, -3])}).tensors["w"].tolist() == [5, -3]
+
+
+def test_a_party_that_fills_its_lanes_ends_the_run_before_its_sum_is_used(
+    noised_settings, rehearse_masked, monkeypatch
+) -> None:
+    honest, calls = private_rounds.noised_levels, []
+
+    def fill(values: np.ndarray, mechanism: NoisedSum) -> np.ndarray:
+        calls.append(1)
+        if len(calls) > 3:  # all parties but the first one
+            return honest(values, mechanism)
+        return np.full(values.shape, (1 << (mechanism.lane_bits - 1)) - 1)
+
+    monkeypatch.setattr(private_rounds, "noised_levels", fill)
+    settings = noised_settings()
+    rehearsal = rehearse_masked(settings, tables=_tables_of_zeros(settings), exactness_check=False)
+    with pytest.raises(PartyStoppedError, match="the sum of round-1 is longer than honest updates and their noise"):
+        rehearsal.run()
+    assert rehearsal.saved == []
