@@ -75,7 +75,7 @@ def test_every_test_that_is_skipped_without_a_module_names_an_extra_that_there_i
     named: set[str] = set()
     for path in sorted((ROOT / "tests").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        named.update(re.findall(r"needs hekat\[(\w+)\]", text) if path != Path(__file__) else ())
+        named.update(re.findall(r"needs hekat\[([\w-]+)\]", text) if path != Path(__file__) else ())
         for call in skips_of(path):
             module = ast.literal_eval(call.args[0])
             reason = next((ast.unparse(word.value) for word in call.keywords if word.arg == "reason"), "")

@@ -11,7 +11,7 @@ from typing import Any
 from hekat.errors import InputError
 
 # One generator serves the whole process, but the parties of a run train in separate threads.
-_GENERATOR = threading.Lock()
+_GENERATOR = threading.RLock()
 
 
 def import_torch() -> Any:
@@ -32,7 +32,7 @@ def import_torch() -> Any:
 def seeded(seed: int) -> Iterator[None]:
     """A block in which PyTorch's processor generator draws from `seed`; outside of it the generator is as it was.
 
-    One thread at a time. Where nobody has imported PyTorch yet, there is no generator to seed.
+    One thread at a time; a block may lie in another. Where nobody has imported PyTorch yet, no generator is seeded.
     """
     with _GENERATOR:
         torch = sys.modules.get("torch")
