@@ -218,6 +218,7 @@ bench-training: $(VENV)/.bench
 	PYTHONPATH=benchmarks $(BIN)/python -m training.train_papers --data $(DATA)
 	$(BIN)/python benchmarks/bench_fedml_he.py
 	$(BIN)/python benchmarks/bench_loop_memory.py
+	PYTHONPATH=benchmarks $(BIN)/python -m small_updates.measure_updates --data $(DATA)
 	$(BIN)/python benchmarks/write_benchmarks_page.py
 
 # Processes over shaped links and over the engines; PARTS="links many ..." measures some of it. DATA is a folder with

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pages.small_updates import render_agreement, render_table_6
 from training.plots import plot_curves, plot_sizes, plot_times
 
 ROOT = Path(__file__).parents[1]
@@ -31,7 +32,7 @@ Row = Mapping[str, Any]
 def render() -> str:
     """The page, from the results that are there; plots are written on the way."""
     lines = [_HEAD]
-    for part in (_training, _credit, _fedml_he, _memory):
+    for part in (_training, _credit, _fedml_he, _small_updates, _memory):
         lines += [*part(), ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -256,6 +257,12 @@ def _model_row(name: str, found: Mapping[str, Row]) -> list[str]:
         megabytes("ckks"),
         _megabytes(4 * some["values"]),
     ]
+
+
+def _small_updates() -> Iterator[str]:
+    for name, render_part in (("small-updates", render_table_6), ("small-updates-agreement", render_agreement)):
+        content = _read(name)
+        yield from render_part(content, "" if content is None else _place(content))
 
 
 def _memory() -> Iterator[str]:

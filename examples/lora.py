@@ -10,9 +10,9 @@ from transformers import BertConfig, BertForSequenceClassification
 
 import hekat
 
-ROUNDS = 6
+ROUNDS = 12
 PARTIES = {"north": 160, "lake": 100, "county": 60}  # sentences of each
-WORDS, LENGTH = 100, 8  # most words of a sentence of class 1 are in the upper half of the vocabulary
+WORDS, LENGTH = 40, 8  # a sentence is of class 1 if its first word is in the upper half of the vocabulary
 
 
 def make_model():
@@ -22,17 +22,14 @@ def make_model():
         "num_hidden_layers": 1,
         "num_attention_heads": 2,
         "intermediate_size": 64,
-        "initializer_range": 0.3,
     }
     base = BertForSequenceClassification(BertConfig(vocab_size=WORDS, max_position_embeddings=LENGTH, **shape))
     return get_peft_model(base, LoraConfig(r=8, target_modules=["query", "value"], task_type="SEQ_CLS"))
 
 
 def draw_sentences(count, seed):
-    draw = torch.Generator().manual_seed(seed)
-    labels = torch.randint(0, 2, (count,), generator=draw)
-    is_upper = torch.rand(count, LENGTH, generator=draw) < 0.3 + 0.4 * labels[:, None]
-    return torch.randint(0, WORDS // 2, (count, LENGTH), generator=draw) + WORDS // 2 * is_upper, labels
+    words = torch.randint(0, WORDS, (count, LENGTH), generator=torch.Generator().manual_seed(seed))
+    return words, (words[:, 0] >= WORDS // 2).long()
 
 
 sentences = {name: draw_sentences(count, seed) for seed, (name, count) in enumerate(PARTIES.items())}
