@@ -98,6 +98,34 @@ def test_it_is_trained_where_that_is_said(play_with) -> None:
     assert set(play_with(play, protection="none").results.values()) == {20 * 6 + 24}
 
 
+class AdaptedTable(torch.nn.Module):
+    """LoRA's factors beside a frozen table, as peft starts them: A at zero, B drawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(4)
+        self.base_layer = torch.nn.Embedding(20, 6).requires_grad_(False)
+        self.lora_embedding_A = torch.nn.ParameterDict({"default": torch.zeros(2, 20)})
+        self.lora_embedding_B = torch.nn.ParameterDict({"default": torch.randn(6, 2)})
+
+
+def test_of_a_table_the_drawn_factor_is_frozen(play_with) -> None:
+    """The other one is zero: with it frozen, nothing would ever be learnt."""
+
+    def play(party: Party) -> tuple[int, list[bool]]:
+        module = AdaptedTable()
+        count = hekat.start_adapters(party, module, freeze_first_factors=True, trains_embeddings=True)
+        return count, [one["default"].requires_grad for one in (module.lora_embedding_A, module.lora_embedding_B)]
+
+    assert play_with(play, protection="none").results["lake"] == (40, [True, False])
+
+
+def test_factors_beside_a_table_are_refused_as_the_table_is(play_with) -> None:
+    with pytest.raises(InputError, match="tables of embeddings would be trained") as refused:
+        play_with(lambda party: hekat.start_adapters(party, AdaptedTable()), protection="none")
+    assert refused.value.got == "lora_embedding_A.default, lora_embedding_B.default"
+
+
 @pytest.mark.parametrize(
     ("change", "how", "words"),
     [

@@ -99,3 +99,33 @@ def test_a_table_behind_a_parametrisation_is_found(play_with) -> None:
     mask = Mask.nothing({name: size for name, size in sizes_of(make()).items() if name.startswith("table")})
     with pytest.raises(PolicyError, match="an embedding would leave in the clear"):
         run_with(play_with, make, mask)
+
+
+class BesideTable(torch.nn.Module):
+    """A frozen table in the wrapper that peft puts around it, with LoRA's factors, and a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Module()
+        self.table.base_layer = torch.nn.Embedding(6, 4).requires_grad_(False)
+        self.table.lora_embedding_A = torch.nn.ParameterDict({"default": torch.zeros(2, 6)})
+        self.table.lora_embedding_B = torch.nn.ParameterDict({"default": torch.zeros(4, 2)})
+        self.table.delta = torch.nn.Parameter(torch.zeros(3, 4))
+        self.head = torch.nn.Linear(4, 6, bias=False)
+
+
+@pytest.mark.parametrize("name", ["lora_embedding_A.default", "lora_embedding_B.default", "delta"])
+def test_what_adapts_a_frozen_table_is_one_too(name, play_with) -> None:
+    mask = Mask.nothing({f"table.{name}": sizes_of(BesideTable())[f"table.{name}"]})
+    with pytest.raises(PolicyError, match=rf"an embedding would leave .*values of table\.{name}"):
+        run_with(play_with, BesideTable, mask)
+
+
+def test_factors_beside_a_table_are_found_by_their_names(play_with) -> None:
+    def make():
+        module = BesideTable()
+        del module.table.base_layer
+        return module
+
+    with pytest.raises(PolicyError, match="an embedding would leave in the clear"):
+        run_with(play_with, make, Mask.nothing({"table.lora_embedding_A.default": 12}))

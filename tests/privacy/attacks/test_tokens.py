@@ -45,6 +45,15 @@ def test_all_tokens_of_a_text_are_read_and_no_other(share: float) -> None:
     assert read_tokens(seen_of(share), "words.weight") == tuple(sorted(set(TEXT)))
 
 
+def test_a_bag_of_tokens_is_a_table_too() -> None:
+    class Bags(Sentences):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bag = torch.nn.EmbeddingBag(VOCABULARY, WIDTH)
+
+    assert embeddings_of(AttackedModel(Bags())) == ("words.weight", "bag.weight")
+
+
 def test_an_embedding_masked_whole_tells_no_token() -> None:
     assert read_tokens(seen_of(1.0), "words.weight") == ()
 

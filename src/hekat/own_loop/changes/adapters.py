@@ -12,10 +12,11 @@ from hekat.errors import InputError
 from hekat.first_few import first_few
 from hekat.own_loop.held_tensor import HeldTensor
 from hekat.own_loop.party import Party
-from hekat.torch_library import import_torch
+from hekat.privacy.embeddings import LORA_TABLE, embeddings_of
 
 _LABEL = "the frozen weights"
-_FIRST_FACTORS = "lora_A"
+# Of a layer A is drawn and B starts at zero; of a table of embeddings it is the other way round.
+_DRAWN_FACTORS = ("lora_A", f"{LORA_TABLE}B")
 _MOST_SHOWN = 3
 _PIECE_VALUES = 1 << 20
 
@@ -33,7 +34,8 @@ def start_adapters(
         party: the party whose code this is.
         module: a torch module; its parameters with `requires_grad` are what is trained.
         freeze_first_factors: whether LoRA's A stays as it is, and only B is trained (FFA-LoRA): half the bytes. Then
-            the mean of all parties' B is the mean of their products B A, which it is not where A moves too.
+            the mean of all parties' B is the mean of their products B A, which it is not where A moves too. Beside a
+            table of embeddings B stays, since there A is the factor that starts at zero.
         trains_embeddings: whether tables of embeddings may be trained. A row of them moves only where a party has its
             token: the sum of all parties' changes lists the words of them all.
 
@@ -63,7 +65,6 @@ def start_adapters(
 
     Source: Hu et al. 2022 (LoRA); Sun et al. 2024 (FFA-LoRA).
     """
-    torch = import_torch()
     if freeze_first_factors:
         _freeze_first_factors(module)
     trained = {name: one for name, one in module.named_parameters() if one.requires_grad}
@@ -76,18 +77,18 @@ def start_adapters(
             cure="wrap it with peft.get_peft_model(module, LoraConfig(...)), or use party.start_from(module)",
         )
     if not trains_embeddings:
-        _check_embeddings(party, module, torch)
+        _check_embeddings(party, trained, module)
     party.check_same(_LABEL, _digest_of(frozen, party))
     party.start_from(module)
     return sum(one.numel() for one in trained.values())
 
 
 def _freeze_first_factors(module: Any) -> None:
-    found = [one for name, one in module.named_parameters() if _FIRST_FACTORS in name]
+    found = [one for name, one in module.named_parameters() if any(drawn in name for drawn in _DRAWN_FACTORS)]
     if not found:
         raise InputError(
             "there are no first factors to freeze",
-            expected=f"parameters of LoRA, with {_FIRST_FACTORS} in their names",
+            expected=f"parameters of LoRA, with {' or '.join(_DRAWN_FACTORS)} in their names",
             got="none",
             cure="wrap the module with peft.get_peft_model first, or leave freeze_first_factors out",
         )
@@ -95,11 +96,8 @@ def _freeze_first_factors(module: Any) -> None:
         one.requires_grad_(False)
 
 
-def _check_embeddings(party: Party, module: Any, torch: Any) -> None:
-    kinds = (torch.nn.Embedding, torch.nn.EmbeddingBag)
-    tables = {id(one) for part in module.modules() if isinstance(part, kinds) for one in part.parameters()}
-    named = list(module.named_parameters(remove_duplicate=False))
-    found = [name for name, one in named if one.requires_grad and (id(one) in tables or "lora_embedding_" in name)]
+def _check_embeddings(party: Party, trained: dict[str, Any], module: Any) -> None:
+    found = sorted(embeddings_of(module) & trained.keys())
     if found:
         raise InputError(
             f"party {party.name}: tables of embeddings would be trained",

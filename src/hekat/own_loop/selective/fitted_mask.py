@@ -11,6 +11,7 @@ import numpy as np
 from hekat.errors import InputError, PolicyError
 from hekat.first_few import first_few
 from hekat.own_loop.selection import Selection
+from hekat.privacy.embeddings import embeddings_of
 from hekat.privacy.mask import Mask
 from hekat.protocol.secure_sum.settings import SumSettings
 
@@ -104,17 +105,11 @@ def check_embeddings(module: Any, selection: Selection, mask: Mask, party: str) 
 
     A row that a party did not train does not change, so a table in the clear lists the tokens of the party's rows.
     """
-    import torch
-
-    tables = (torch.nn.Embedding, torch.nn.EmbeddingBag)
     exposed = set()
-    for prefix, layer in module.named_modules(remove_duplicate=False):
-        if not isinstance(layer, tables):
-            continue
-        for name, _ in layer.named_parameters(prefix, remove_duplicate=False):
-            averaged = selection.tied.get(name, name)
-            if averaged in selection.averaged and not np.all(mask.chosen(averaged)):
-                exposed.add(name)
+    for name in embeddings_of(module):
+        averaged = selection.tied.get(name, name)
+        if averaged in selection.averaged and not np.all(mask.chosen(averaged)):
+            exposed.add(name)
     if exposed:
         raise PolicyError(
             f"party {party}: an embedding would leave in the clear",

@@ -10,17 +10,21 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.privacy.attacks.attacked_model import AttackedModel
 from hekat.privacy.attacks.visible_update import VisibleUpdate
-from hekat.torch_library import import_torch
+from hekat.privacy.embeddings import LORA_TABLE
+from hekat.privacy.embeddings import embeddings_of as tables_of
 
 # Orders of tokens that are kept at each step of the search.
 _BEAM = 64
 
 
 def embeddings_of(model: AttackedModel) -> tuple[str, ...]:
-    """Names of the trained tensors of the module's torch.nn.Embedding layers, shape (vocabulary, width) each."""
-    torch = import_torch()
-    paths = (path for path, part in model.module.named_modules() if isinstance(part, torch.nn.Embedding))
-    return tuple(name for path in paths if (name := f"{path}.weight".removeprefix(".")) in model.parameters)
+    """Names of the trained tensors of the module's tables of embeddings, shape (vocabulary, width) each.
+
+    The factors of an adapter beside a frozen table, which have tokens along another axis, are left out.
+    """
+    found = tables_of(model.module)
+    trained = model.parameters.items()
+    return tuple(name for name, one in trained if name in found and one.ndim == 2 and LORA_TABLE not in name)
 
 
 def read_tokens(seen: VisibleUpdate, embedding: str) -> tuple[int, ...]:

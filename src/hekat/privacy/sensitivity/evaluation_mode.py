@@ -69,11 +69,3 @@ def check_rows_have_gradients(module: Any) -> None:
                 got=f"{name or 'one'}, which normalises by the other rows of the batch",
                 cure="set track_running_stats=True, or normalise by GroupNorm or LayerNorm",
             )
-
-
-def embeddings_of(module: Any, weights: dict[str, Any]) -> tuple[str, ...]:
-    """The names of the weights that are tables of embeddings, by any of the names that the module holds them under."""
-    torch = import_torch()
-    tables = (torch.nn.Embedding, torch.nn.EmbeddingBag)
-    held = {id(one) for part in module.modules() if isinstance(part, tables) for one in part.parameters()}
-    return tuple(name for name, tensor in weights.items() if id(tensor) in held)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hekat.errors import InputError
+from hekat.privacy.embeddings import embeddings_of
 from hekat.privacy.sensitivity.directions import Directions
 from hekat.privacy.sensitivity.evaluation_mode import (
     check_rows_have_gradients,
-    embeddings_of,
     in_evaluation_mode,
     trained_weights,
 )
@@ -49,7 +49,8 @@ class ModuleSource:
         self._module, self._directions = module, directions
         self._weights = trained_weights(module)
         check_rows_have_gradients(module)
-        self.embeddings = embeddings_of(module, self._weights)
+        tables = embeddings_of(module)
+        self.embeddings = tuple(name for name in self._weights if name in tables)
         self._inputs = rows if isinstance(rows, tuple) else (rows,)
         self._loss = make_loss(loss, labels)
         self.row_count = _common_length([*self._inputs, labels])
