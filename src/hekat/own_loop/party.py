@@ -330,7 +330,7 @@ class Party:
             self._call(CallMessage(COMPARE, True, [], [], False, label, digest, b"", 0))
 
     def agree_on_mask(self, sensitivities: SensitivityMap, rules: MaskRules, *, weight: int) -> Mask:
-        """The mask of the most sensitive values over all parties' rows, from two masked sums of integers.
+        """The mask of the most sensitive values over all parties' rows, from a masked sum of integers.
 
         All parties learn the mean map. Under differential privacy that is a release of their rows.
 
@@ -346,7 +346,7 @@ class Party:
             InputError: before anything leaves: rules that do not fit the tensors, NaN in the map, a weight out of
                 range.
             ProtocolError: before any sum opens, where maps are of other tensors; at every party, where masks differ,
-                since another one has other rules.
+                since another one has other rules, and where the sum is larger than maps make it.
 
         Examples:
             >>> from hekat.privacy import MaskRules, SensitivityMap
@@ -360,7 +360,12 @@ class Party:
         """
         self._check_weight(weight)
         own = WeightedMap(sensitivities, weight / self._settings.weight_max)
-        mask = agree_on_mask(lambda _, tensors, maximum: self.sum(tensors, maximum=maximum), own, rules)
+        mask = agree_on_mask(
+            lambda _, tensors, maximum: self.sum(tensors, maximum=maximum),
+            own,
+            rules,
+            party_count=len(self._settings.parties),
+        )
         self.check_same("mask", mask.digest(b""))
         return mask
 

@@ -15,8 +15,7 @@ from hekat.privacy.sensitivity.mean_over_rows import SensitivityMap
 from hekat.privacy.top_values import choose_top
 
 IntArray = npt.NDArray[np.int64]
-MOST_LEVEL = (1 << 15) - 1
-"""The largest level of a party's value: 16 bits with the sign that it has not."""
+_MOST_LEVEL = (1 << 15) - 1
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ def choose_mask(sensitivities: SensitivityMap, rules: MaskRules) -> Mask:
         >>> choose_mask(found, MaskRules(0.4, always=("b",))).chosen_count
         2
     """
-    exponents = {name: least_exponent(values) for name, values in sensitivities.tensors.items()}
-    levels = {name: levels_of(values, exponents[name]) for name, values in sensitivities.tensors.items()}
+    exponents = {name: _least_exponent(values) for name, values in sensitivities.tensors.items()}
+    levels = {name: _levels_of(values, exponents[name]) for name, values in sensitivities.tensors.items()}
     return choose_from_levels(MapLevels(levels, exponents, sensitivities.embeddings, sensitivities.output_axis), rules)
 
 
@@ -79,16 +78,16 @@ def choose_from_levels(found: MapLevels, rules: MaskRules) -> Mask:
     return Mask.from_arrays({**top, **whole})
 
 
-def least_exponent(values: npt.NDArray[np.floating[Any]]) -> int:
+def _least_exponent(values: npt.NDArray[np.floating[Any]]) -> int:
     """The least e with every value <= 2^e; 0 where all are zero."""
     largest = float(values.max()) if values.size else 0.0
     mantissa, exponent = np.frexp(largest)
     return int(exponent) - (1 if mantissa == 0.5 else 0) if largest > 0 else 0
 
 
-def levels_of(values: npt.NDArray[np.floating[Any]], exponent: int) -> IntArray:
-    """Values from 0 to 2^exponent as whole numbers from 0 to MOST_LEVEL."""
-    return np.asarray(np.rint(np.ldexp(values.astype(np.float64), -exponent) * MOST_LEVEL)).astype(np.int64)
+def _levels_of(values: npt.NDArray[np.floating[Any]], exponent: int) -> IntArray:
+    """Values from 0 to 2^exponent as whole numbers from 0 to 2^15 - 1."""
+    return np.asarray(np.rint(np.ldexp(values.astype(np.float64), -exponent) * _MOST_LEVEL)).astype(np.int64)
 
 
 def _choose_rows(
@@ -102,7 +101,7 @@ def _choose_rows(
     for name in sorted(levels.keys() - set(partners.values())):
         values = levels[name]
         axes = tuple(axis for axis in range(values.ndim) if axis != _row_axis(values, output_axis))
-        # A row of 2^38 values would be needed to pass 2^63.
+        # A row of 2^30 values of a thousand parties would be needed to pass 2^63.
         sums = [int(one) << (exponents[name] - base) for one in values.sum(axis=axes, dtype=np.int64).ravel()]
         if name in partners:
             bias = partners[name]

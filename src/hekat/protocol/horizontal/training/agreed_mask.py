@@ -85,4 +85,4 @@ class AgreedMask:
                 self._aggregation, f"{group}/{step}", tensors, maximum=maximum, weight_max=settings.weight_max
             ).tensors
 
-        return agree_on_mask(sum_of, own, selective.rules)
+        return agree_on_mask(sum_of, own, selective.rules, party_count=len(settings.parties))
