@@ -19,6 +19,7 @@ from hekat.job.vertical_linear.job_file import VerticalJob
 from hekat.job.vertical_network.job_file import OWN_BOTTOMS, NetworkJob
 from hekat.job.vertical_trees.job_file import TreesJob
 from hekat.model.trees import TreeTraining
+from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal_trees.settings import describe_privacy
@@ -121,6 +122,8 @@ def _of_horizontal(settings: HorizontalSettings) -> Iterator[Term]:
             ]
         ),
     )
+    if settings.privacy is not None:
+        yield "differential privacy", _noise_of(settings, settings.privacy)
     if settings.validation.hold_out:
         yield "held out", f"{settings.validation.hold_out:g} of every party's rows, whose losses and counts are summed"
     if settings.validation.folds:
@@ -141,6 +144,15 @@ def _of_selective(selective: SelectiveSettings) -> Iterator[Term]:
             yield key, ", ".join(names)
     if rules.expose_embeddings:
         yield "embeddings", "MAY GO IN THE CLEAR: rows that change are the words of texts"
+
+
+def _noise_of(settings: HorizontalSettings, privacy: PrivacySettings) -> str:
+    noise = f"noise z = {privacy.noise:g}" if privacy.noise else f"epsilon {privacy.epsilon:g} over all rounds"
+    colluders = privacy.colluders_of(least_parties(settings.sums, settings.sample_size))
+    return (
+        f"of each {privacy.unit} ({privacy.neighbours}): {noise}, clip {privacy.clip:g}, delta {privacy.delta:g}, "
+        f"against {'each party by itself' if colluders == 1 else f'{colluders} parties together'}"
+    )
 
 
 def _may_sum_gram(settings: HorizontalSettings) -> bool:

@@ -22,8 +22,8 @@ class CallMessage:
     """Party to aggregator at each call of the loop, and when it leaves: what it calls for.
 
     `names` and `forms` describe the tensors where `call` is "average", "sum" or "start" and they differ from the
-    party's last such call (`same_tensors`). `label` and `digest` are what is compared, by itself or along with a mean,
-    else empty. `mask` and `clear_count` of a mean with a mask, else empty and 0.
+    party's last such call (`same_tensors`). `label` and `digest` are what is compared, by itself or along with a mean
+    or sum, else empty. `mask` and `clear_count` of a mean with a mask, else empty and 0.
     """
 
     call: str = public()

@@ -28,7 +28,7 @@ from hekat.own_loop.turns import Turns
 from hekat.privacy import Mask, MaskRules, SensitivityMap
 from hekat.privacy.accounting import Neighbours
 from hekat.privacy.clipped_rows import ClippedRows
-from hekat.protocol.horizontal.privacy_settings import PrivacySettings
+from hekat.protocol.horizontal.privacy_settings import PrivacySettings, Unit
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
@@ -190,21 +190,7 @@ class Party:
         with self._code.calling():
             with self._around.stopwatch.measure("encode"):
                 arrays = as_integers(integers, maximum, self.name)
-                forms = describe_integers(arrays, maximum)
-            step = sum_step(self._rounds + 1)
-            # The next mean tells its tensors again.
-            self._told_layout = None
-            self._call(CallMessage(SUM, False, list(forms), list(forms.values()), False, "", b"", b"", 0))
-            weight_max = self._settings.weight_max
-            found = sum_integers(self._aggregation, step, arrays, maximum=maximum, weight_max=weight_max)
-            digest = digest_integers(self._digest_key, found)
-            self._trail.add(digest)
-            self._aggregation.end_group()
-            self._aggregation.finish_round(step, digest, False)
-            self._rounds += 1
-            count = sum(values.size for values in arrays.values())
-            self._around.on_round(RoundRecord(self._rounds, count, 0, found.party_count, found.party_count, {}))
-        return found.tensors
+            return self._sum(arrays, maximum)
 
     def aggregate_private(
         self,
@@ -239,7 +225,7 @@ class Party:
 
         Raises:
             InputError: before anything leaves: another protection, settings that cannot be, noise beyond the lanes.
-            ProtocolError: parties call with other settings.
+            ProtocolError: before any sum opens: parties call with other settings.
 
         Examples:
             >>> from hekat.privacy import clip_rows
@@ -251,23 +237,19 @@ class Party:
             >>> found.mean["w"].shape, round(found.epsilon, 2)
             ((3,), 5.04)
         """
-        unit = "row" if isinstance(part, ClippedRows) else "party"
+        unit: Unit = "row" if isinstance(part, ClippedRows) else "party"
         privacy = PrivacySettings(
-            unit=unit,  # type: ignore[arg-type]  # one of the two
-            clip=clip,
-            noise=noise,
-            delta=delta,
-            divisor=divisor,
-            colluders=colluders,
-            alpha=alpha,
-            neighbours=neighbours,
+            unit, clip, delta, noise, divisor=divisor, colluders=colluders, neighbours=neighbours, alpha=alpha
         )
-        mechanism, values = self._private.plan(part, privacy)
-        if repr(privacy) not in self._private.told:
-            self.check_same("the settings of a noised mean", repr(privacy))
-            self._private.told.add(repr(privacy))
-        levels = self._private.levels(mechanism, values)
-        return self._private.read(self.sum(levels, maximum=(1 << (LANE_BITS - 1)) - 1), mechanism, privacy)
+        with self._code.calling():
+            with self._around.stopwatch.measure("encode"):
+                mechanism, values = self._private.plan(part, privacy)
+                levels = self._private.levels(mechanism, values)
+                label, digest = self._digest("the settings of a noised mean", repr(privacy))
+            # At every call: less noise of others, though it was agreed on once, would break this party's claim.
+            self._agree_on(digest)
+            sums = self._sum(levels, (1 << (LANE_BITS - 1)) - 1, label, digest)
+            return self._private.read(sums, mechanism, privacy)
 
     def start_from(self, state: Any, *, parameters: str | Sequence[str] | None = None) -> None:
         """Begin with a state that all parties hold, such as the initial weights of one seed: its values are not sent.
@@ -441,6 +423,23 @@ class Party:
         told = b"" if mask is None else digest_value(_MASK_LABEL, mask.digest(b""), self._digest_key)
         names, described = list(forms), list(forms.values())
         return CallMessage(what, is_told, names, described, fresh_bounds, label, digest, told, clear_count_of(mask))
+
+    def _sum(
+        self, arrays: Mapping[str, IntArray], maximum: int, label: str = "", same: bytes = b""
+    ) -> dict[str, IntArray]:
+        """The exact sums, at parties that hold the digest `same` of what `label` names."""
+        step, forms = sum_step(self._rounds + 1), describe_integers(arrays, maximum)
+        self._told_layout = None  # the next mean tells its tensors again
+        self._call(CallMessage(SUM, False, list(forms), list(forms.values()), False, label, same, b"", 0))
+        found = sum_integers(self._aggregation, step, arrays, maximum=maximum, weight_max=self._settings.weight_max)
+        digest = digest_integers(self._digest_key, found)
+        self._trail.add(digest)
+        self._aggregation.end_group()
+        self._aggregation.finish_round(step, digest, False)
+        self._rounds += 1
+        count = sum(values.size for values in arrays.values())
+        self._around.on_round(RoundRecord(self._rounds, count, 0, found.party_count, found.party_count, {}))
+        return found.tensors
 
     def _average(self, call: Call, weight: int, label: str, same: bytes, mask: Mask | None) -> None:
         settings, step = self._settings, f"round-{self._rounds + 1}"

@@ -44,7 +44,7 @@ def test_all_refusals_of_a_job_come_at_once_with_their_cures(workplace) -> None:
     before = sorted(workplace.folder.rglob("*"))
     answer = check(workplace, workplace.folder / "job.toml")
     assert answer.code == 2
-    assert "3 of 18 lines refuse the job" in answer.out
+    assert "3 of 19 lines refuse the job" in answer.out
     for line in ("max_rounds", "models", "openings"):
         assert f"policy.{line}: REFUSED" in answer.out
     found = told(workplace, workplace.folder / "job.toml")["job"]

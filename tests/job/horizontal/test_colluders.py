@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hekat.job.agreed_terms import _opening_of
+from hekat.job.agreed_terms import _noise_of, _opening_of
 from hekat.job.horizontal.colluders import colluders_borne
+from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.protocol.horizontal.settings import HorizontalSettings, TrainingSettings
+from hekat.summary.horizontal.caveats import _what_noise_leaves
 from hekat.summary.horizontal.caveats_on_sums import who_opens
 
 SECURITY = (Path(__file__).parents[3] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
@@ -47,6 +50,26 @@ def test_terms_and_notes_say_what_the_table_says(party_count: int) -> None:
     said += "" if members == parties else f", up to {members} of them members"
     assert _opening_of(settings.sums).endswith(said)
     assert who_opens(settings).endswith(said)
+
+
+@pytest.mark.parametrize(("party_count", "is_beyond"), [(3, False), (6, False), (7, True), (10, True), (100, True)])
+def test_reports_say_where_noise_bears_more_parties_than_the_opening_of_sums(party_count: int, is_beyond: bool) -> None:
+    settings = settings_of(party_count)
+    privacy = PrivacySettings(unit="row", clip=1.0, delta=1e-6, noise=1.0, divisor=100)
+    assert any("work with the aggregator" in note for note in _what_noise_leaves(settings, privacy)) is is_beyond
+    alone = replace(privacy, colluders=1)
+    assert not any("work with the aggregator" in note for note in _what_noise_leaves(settings, alone))
+
+
+def test_who_approves_a_job_reads_what_its_noise_promises() -> None:
+    privacy = PrivacySettings(unit="row", clip=0.5, delta=1e-6, noise=1.25, divisor=100)
+    assert _noise_of(settings_of(10), privacy) == (
+        "of each row (zero-out): noise z = 1.25, clip 0.5, delta 1e-06, against 5 parties together"
+    )
+    wanted = replace(privacy, noise=None, epsilon=3.0, colluders=1)
+    assert _noise_of(settings_of(3), wanted) == (
+        "of each row (zero-out): epsilon 3 over all rounds, clip 0.5, delta 1e-06, against each party by itself"
+    )
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,16 @@ def trees(*sections: str, protection: str = "") -> str:
     )
 
 
+def row_trees(*sections: str) -> str:
+    """Boosted trees of three iterations over the same columns."""
+    return _job(
+        "horizontal_trees",
+        f'parties = {_list(THREE)}\naggregator = "hub"\ndata = "visits"\nclasses = ["no", "yes"]\nweight_max = 100',
+        *sections,
+        "[training]\nmax_iter = 3",
+    )
+
+
 def encrypted_model(*sections: str, training: str = "", protection: str = "") -> str:
     """Three rounds of two hosts on a model that a third party gets."""
     return _job(
@@ -107,13 +117,14 @@ OPEN = "column_leak_waiver = true"
 @dataclass(frozen=True)
 class Case:
     """A job, a policy that refuses it by one line, and one that allows it. `line` is where it is none of [policy];
-    the line is for `party`."""
+    the line is for `party`. `budgets` are parties whose rows have a privacy budget."""
 
     job: str
     refusing: str
     allowing: str
     line: str = ""
     party: str = "north"
+    budgets: tuple[str, ...] = ()
 
 
 PSI, APP = 'protocols = ["psi"]', 'protocols = ["averaging"]'
@@ -183,6 +194,19 @@ CASES: Mapping[str, Case] = {
     "label_leak_waiver": Case(arbitrated(LABEL_LEAK), "column_leak_waiver = true", "label_leak_waiver = true"),
     "column_leak_waiver": Case(arbitrated(COLUMN_LEAK), "label_leak_waiver = true", "column_leak_waiver = true"),
     "bin_leak_waiver": Case(trees(BIN_LEAK), "column_leak_waiver = true", "bin_leak_waiver = true"),
+    **{
+        f"budget_waiver: {name}": Case(job, line, f"{line}\nbudget_waiver = true", budgets=(*THREE, "west"))
+        for name, job, line in (
+            ("horizontal", horizontal(), ""),
+            ("horizontal trees", row_trees(), ""),
+            ("vertical", vertical(), ""),
+            ("vertical, at an arbiter", arbitrated(), ""),
+            ("trees", trees(), ""),
+            ("network", network(), "column_leak_waiver = true"),
+            ("encrypted model", encrypted_model(), ""),
+            ("of an app", averaging(), 'protocols = ["averaging"]'),
+        )
+    },
     "hide_partition": Case(
         trees(protection="hide_partition = true"), "bin_leak_waiver = true", "hide_partition = true"
     ),

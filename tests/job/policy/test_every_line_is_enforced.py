@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.job.policy.policy_cases import (
     CASES,
@@ -20,19 +21,24 @@ from tests.job.policy.policy_cases import (
     Case,
     arbitrated,
     averaging,
+    encrypted_model,
     horizontal,
     intersection,
+    row_trees,
     vertical,
 )
 
 from hekat.channel import PartyKey
+from hekat.data import Table
 from hekat.errors import HekatError, JobError, PolicyError
 from hekat.job.approvals import approve
 from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
 from hekat.job.policy.checks_of_job import APPROVAL, enforce_policy
+from hekat.job.policy.exact_sums import with_note_on_budget
 from hekat.job.policy.judge_job import judge_job
 from hekat.job.policy.refusals_ledger import OWN_KEY_FILE, find_refusal_ledgers
 from hekat.job.policy.site_lines import policy_keys
+from hekat.job.policy.weak_lines import weak_lines
 from hekat.job.site_file import Site, load_site
 from hekat.ledger import audit
 from hekat.ledger.refusals import RefusedJob, refused_jobs
@@ -54,10 +60,11 @@ class Place:
         path.write_bytes(text.encode())
         return load_any_job(path)
 
-    def write_site(self, policy: str, lists: Mapping[str, str] | None = None) -> Site:
-        """`lists` are further lines of tables by their place."""
+    def write_site(self, policy: str, lists: Mapping[str, str] | None = None, budgets: tuple[str, ...] = ()) -> Site:
+        """`lists` are further lines of tables by their place, `budgets` parties that have one of privacy."""
         lines = ["format = 1", "[policy]", policy]
         lines += [f'[party.{name}]\nstate = "states/{name}"' for name in (*EIGHT, "hub", "notary")]
+        lines += [f'[party.{name}.privacy]\ndata_set = "visits"\nepsilon = 8.0\ndelta = 1e-6' for name in budgets]
         tables = [*(f"party.{name}.data.visits" for name in EIGHT), "party.north.data.others", "common_data.others"]
         for table in tables:
             lines.append(f'[{table}]\nsource = "csv"\npath = "rows.csv"\nid = "person"\nlabel = "ill"')
@@ -113,24 +120,65 @@ def line_of(name: str, case: Case) -> tuple[str, str | None]:
 def test_a_job_that_asks_for_more_is_refused_by_that_line_alone(place: Place, name: str) -> None:
     case = CASES[name]
     job = place.write_job(case.job)
-    check_refused(place, place.write_site(case.refusing), job, roles_of(job), *line_of(name, case))
+    check_refused(
+        place, place.write_site(case.refusing, budgets=case.budgets), job, roles_of(job), *line_of(name, case)
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_refused_by_the_site_of_one_party_too(place: Place, name: str) -> None:
     case = CASES[name]
     job = place.write_job(case.job)
-    check_refused(place, place.write_site(case.refusing), job, (case.party,), *line_of(name, case))
+    check_refused(
+        place, place.write_site(case.refusing, budgets=case.budgets), job, (case.party,), *line_of(name, case)
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_job_passes_once_the_line_allows_it(place: Place, name: str) -> None:
     case = CASES[name]
     job = place.write_job(case.job)
-    site = place.write_site(case.allowing.replace(DIGEST, job.digest.hex()))
+    site = place.write_site(case.allowing.replace(DIGEST, job.digest.hex()), budgets=case.budgets)
     enforce_policy(site, job, roles_of(job))
     assert [one.line for one in judge_job(site, job, roles_of(job)) if one.refusal] == []
     assert not (place.folder / "states").exists()
+
+
+PRIVATE = '[privacy]\nunit = "row"\nclip = 1.0\nepsilon = 3.0\ndelta = 1e-6\ndivisor = 240'
+
+
+@pytest.mark.parametrize(
+    ("text", "budgets"),
+    [
+        (horizontal(PRIVATE, training=""), THREE),
+        (row_trees("[privacy]\nepsilon = 3\ndelta = 1e-6", "[privacy.bounds]\nage = [18, 100]"), THREE),
+        (intersection(), THREE),
+        (horizontal(), ("west",)),
+    ],
+    ids=["noised sums", "noised leaves", "an intersection, which opens no sum", "rows of another party"],
+)
+def test_a_budget_is_in_the_way_of_nothing_else(place: Place, text: str, budgets: tuple[str, ...]) -> None:
+    if "[privacy]" in text:
+        text = text.replace('algorithm = "fedavg"\n', "")
+    job = place.write_job(text)
+    enforce_policy(place.write_site("", budgets=budgets), job, roles_of(job))
+
+
+def test_a_job_of_rows_with_a_budget_passes_at_the_site_of_a_party_without_one(place: Place) -> None:
+    job = place.write_job(horizontal())
+    site = place.write_site("", budgets=("east",))
+    enforce_policy(site, job, ("north",))
+    check_refused(place, site, job, ("east",), "policy.budget_waiver")
+
+
+def test_rows_whose_budget_is_waived_say_so_in_every_report(place: Place) -> None:
+    table = Table(np.ones((4, 1)), np.array([0, 1, 0, 1]), ("age",), "north", notes=("read",))
+    site = place.write_site("budget_waiver = true", budgets=("north",))
+    for text in (horizontal(), vertical(), encrypted_model()):
+        job = place.write_job(text)
+        assert "BUDGET WAIVED" in with_note_on_budget(site, job, "north", table).notes[-1]
+        assert with_note_on_budget(site, job, "east", table).notes == ("read",)
+    assert any("budget_waiver" in line for line in weak_lines(site))
 
 
 def test_no_line_of_the_policy_is_without_a_job_that_it_refuses() -> None:

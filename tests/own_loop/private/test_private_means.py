@@ -108,6 +108,15 @@ def test_parties_with_other_noise_open_nothing() -> None:
         hekat.federate(play, PARTIES)
 
 
+def test_noise_that_was_agreed_on_once_is_no_word_for_a_later_call() -> None:
+    def play(party):
+        for noise in (3.0, 0.1, 3.0 if party.name == "lake" else 0.1):
+            party.aggregate_private({"w": np.ones(3)}, clip=1.0, noise=noise, delta=1e-5)
+
+    with pytest.raises(ProtocolError, match="the settings of a noised mean"):
+        hekat.federate(play, PARTIES)
+
+
 def test_rows_are_clipped_one_by_one_over_all_tensors() -> None:
     rng = np.random.default_rng(1)
     rows = {"w": rng.normal(size=(9, 2, 3)), "b": rng.normal(size=(9, 4))}

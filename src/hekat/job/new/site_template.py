@@ -202,6 +202,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
             policy.bin_leak_waiver,
             "jobs of trees may waive what limits the guest's sums of bins",
         ),
+        default("budget_waiver", policy.budget_waiver, "exact sums of rows that have a privacy budget"),
         default("hide_partition", policy.hide_partition, "jobs of trees may hide from hosts which rows a node has"),
         default("joined_rows", policy.joined_rows, "rows of all parties put together, for a comparison"),
         default("single_ids", policy.single_ids, "a party of an intersection may ask about one person"),

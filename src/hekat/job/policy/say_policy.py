@@ -111,6 +111,11 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "the limit on what sums of trees tell the guest of bins holds",
         "bin_leak_waiver",
     ),
+    "budget_waiver": _either(
+        "a job may open exact sums of rows that have a privacy budget, which then promises nothing",
+        "of rows that have a privacy budget only noised sums open",
+        "budget_waiver",
+    ),
     "hide_partition": _either(
         "a job of trees may hide the rows of its nodes, and the guest alone then sees to it that sums are not of few",
         "this site sees which rows a node of a tree has, and sends no sum over few of them",

@@ -40,7 +40,8 @@ class SitePolicy:
     `guest_layer`, which is there to compare, the guest learns the outputs of each host by themselves.
     `label_leak_waiver` lets a job waive the limit on equations about labels, `column_leak_waiver` on equations
     about columns, `slope_leak_waiver` lets bottoms of hosts train in a split network, whose slopes tell them of
-    others' columns, `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `hide_partition` lets a
+    others' columns, `bin_leak_waiver` on what sums of trees tell the guest of hosts' bins. `budget_waiver`
+    lets jobs open exact sums of rows that have a privacy budget. `hide_partition` lets a
     job of trees keep from hosts which rows a node has, so that they cannot hold sums to a least number of rows.
     `joined_rows` lets this process put the parties' rows together for a comparison. `single_ids` lets a party of an
     intersection ask about one person. `server_learns_model` lets the server of an engine see the mean model.
@@ -75,6 +76,7 @@ class SitePolicy:
     column_leak_waiver: bool = False
     slope_leak_waiver: bool = False
     bin_leak_waiver: bool = False
+    budget_waiver: bool = False
     hide_partition: bool = False
     joined_rows: bool = False
     single_ids: bool = False
@@ -135,6 +137,7 @@ def read_policy(section: Section) -> SitePolicy:
         column_leak_waiver=section.take("column_leak_waiver", bool, default.column_leak_waiver),
         slope_leak_waiver=section.take("slope_leak_waiver", bool, default.slope_leak_waiver),
         bin_leak_waiver=section.take("bin_leak_waiver", bool, default.bin_leak_waiver),
+        budget_waiver=section.take("budget_waiver", bool, default.budget_waiver),
         hide_partition=section.take("hide_partition", bool, default.hide_partition),
         joined_rows=section.take("joined_rows", bool, default.joined_rows),
         single_ids=section.take("single_ids", bool, default.single_ids),

@@ -48,6 +48,11 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
         )
     if policy.bin_leak_waiver:
         yield "policy.bin_leak_waiver = true: sums of many trees may tell the guest the bins of rows here"
+    if policy.budget_waiver:
+        yield (
+            "policy.budget_waiver = true: jobs may open exact sums of rows that have a privacy budget, whose epsilon "
+            "then says nothing of them"
+        )
     if policy.single_ids:
         yield "policy.single_ids = true: a party may ask whether others know one person"
     if policy.server_learns_model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hekat.errors import PartyLostError
 from hekat.launch.rows.play_roles import play_rows_roles
@@ -12,12 +12,14 @@ from hekat.protocol.horizontal.training.own_state import OwnState
 from hekat.protocol.horizontal.training.training_state import RoundRecord, TrainingState
 from hekat.run.horizontal.role import HorizontalRole, RoleContext, RoleObserver
 from hekat.run.horizontal.rounds import say_checkpoint
+from hekat.state.privacy_budget import Spent
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
 
 
 @dataclass
 class SharedObserver(RoleObserver):
-    """Takes each round, and each state to save, from the first party that tells it: all parties tell the same."""
+    """Takes each round, and each state to save, from the first party that tells it: all parties tell the same, but for
+    their budgets; of these the one with the least left is told."""
 
     on_round: Callable[[RoundRecord, dict[str, float]], None] = lambda record, metrics: None
     on_fold: Callable[[int, dict[str, float]], None] = lambda done, metrics: None
@@ -28,13 +30,26 @@ class SharedObserver(RoleObserver):
     _rounds: int = 0
     _folds: int = -1
     _sums_saved: int = 0
+    _spent: dict[str, Spent] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_charge(self, role: str, spent: Spent) -> None:
+        with self._lock:
+            self._spent[role] = spent
 
     def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
         with self._lock:
             if record.round > self._rounds:
                 self._rounds = record.round
-                self.on_round(record, metrics)
+                self.on_round(self._with_budgets(record), metrics)
+
+    def _with_budgets(self, record: RoundRecord) -> RoundRecord:
+        """Every party of the round has charged it: its part is in the sum that opened."""
+        privacy = record.privacy
+        if privacy is None or not self._spent:
+            return record
+        spent = min(self._spent.values(), key=lambda one: one.left)
+        return replace(record, privacy=replace(privacy, spent=spent))
 
     def note_fold(self, done: int, metrics: dict[str, float]) -> None:
         with self._lock:

@@ -25,6 +25,7 @@ from hekat.errors import InputError
 from hekat.job.job_head import TIMEOUT_S_PER_PARTY
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.enforce import AskingJob, enforce
+from hekat.job.policy.exact_sums import on_budgets
 from hekat.job.policy.job_limits import check_protocol, say_names
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.policy.shared_checks import check_has_tables, on_key_sizes
@@ -153,6 +154,7 @@ def policy_checks(way: PredictionWay[P], site: Site, data_name: str) -> list[Pol
         ),
         *way.checks(site),
         on_key_sizes(policy, sizes),
+        on_budgets(site, way.saved),
     ]
     for party, one in way.saved.items():
         # Columns that the model does not know are not read.

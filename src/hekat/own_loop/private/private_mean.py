@@ -41,12 +41,11 @@ class PrivateMean:
 
 @dataclass
 class PrivateMeans:
-    """The noised means of one party's loop; `told` are the forms that all parties are known to hold alike."""
+    """The noised means of one party's loop."""
 
     settings: SumSettings
     claimed: dict[Release, int] = field(default_factory=dict)
     at_one: dict[Release, int] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
     promise: tuple[str, str, float] | None = None
     """Unit, neighbours and delta of the first call: losses of others do not add up."""
 

@@ -75,6 +75,10 @@ class Aggregation(Protocol):
     @property
     def clips(self) -> bool: ...
 
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        """The parties in the step's sample: every role knows them by itself, whoever drops out then."""
+        ...
+
     def takes_part(self, step: str) -> bool:
         """Whether this party is in the step's sample.
 
@@ -182,6 +186,9 @@ class Alone:
     """The aggregation of one party by itself, for comparison: every mean is its own value."""
 
     clips = False
+
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        return ("alone",)
 
     def takes_part(self, step: str) -> bool:
         return True

@@ -21,8 +21,11 @@ class PartySide:
         self._participation = participation_of(channel, settings)
         self._owed: list[Callable[[], None]] = []
 
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        return self._participation.parties_in(step)
+
     def takes_part(self, step: str) -> bool:
-        return self._channel.party in self._participation.parties_in(step)
+        return self._channel.party in self.parties_in(step)
 
     def defer(self, receive: Callable[[], None]) -> None:
         self._owed.append(receive)

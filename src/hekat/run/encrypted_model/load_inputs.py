@@ -17,6 +17,7 @@ from hekat.job.encrypted_model.job_file import EncryptedModelJob, load_encrypted
 from hekat.job.encrypted_model.key_makers import key_makers
 from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
+from hekat.job.policy.exact_sums import with_note_on_budget
 from hekat.job.site_file import Site, find_source, load_site
 from hekat.protocol.encrypted_model.capacity import plan_round
 from hekat.run.horizontal.load_inputs import MAX_STANDARDISED, check_magnitudes
@@ -118,9 +119,10 @@ def load_encrypted_model_inputs(
     loaded = load_together(loads)
     are_all = len(hosts) == len(settings.hosts)
     tables = arrange_tables({host: loaded[host] for host in hosts}, are_all=are_all) if hosts else {}
-    for table in tables.values():
+    for host, table in tables.items():
         check_has_labels(table)
         check_magnitudes(table, MAX_STANDARDISED)
+        tables[host] = with_note_on_budget(site, job, host, table)
     with declare_tenancy(site.machine.single_tenant):
         engine = get_engine()
         if key_makers(job):

@@ -44,6 +44,9 @@ class RoleObserver:
     def note_round(self, record: RoundRecord, state: TrainingState, metrics: dict[str, float]) -> None:
         """A round has ended; `metrics` are the model's on the common test set."""
 
+    def note_charge(self, role: str, spent: Spent) -> None:
+        """The party has charged a round of differential privacy, which has not left yet."""
+
     def note_fold(self, done: int, metrics: dict[str, float]) -> None:
         """So many folds are done, the last with these metrics; none where they begin, or go on."""
 
@@ -208,7 +211,9 @@ class HorizontalRole(RowsRole[TrainingState]):
     def _charge(self, number: int, release: Release) -> Spent:
         budget = self._context.budget
         assert budget is not None  # as `check_budgets` saw
-        return budget.reserve(self._context.job.digest, number, release)
+        spent = budget.reserve(self._context.job.digest, number, release)
+        self._context.observer.note_charge(self._context.role, spent)
+        return spent
 
     def _settle(self, channel: RecordedChannel, vocabulary: Vocabulary) -> tuple[Table, LocalRun]:
         assert self._context.settle is not None  # as in `_party_run`

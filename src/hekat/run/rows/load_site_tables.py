@@ -14,6 +14,7 @@ from hekat.engine.select import get_engine
 from hekat.engine.tenancy import declare_tenancy
 from hekat.job.load_any_job import check_role
 from hekat.job.policy.checks_of_job import enforce_policy
+from hekat.job.policy.exact_sums import with_note_on_budget
 from hekat.job.rows.rows_job import RowsJob
 from hekat.job.site_file import Site, find_source, load_site
 from hekat.run.load_keys import load_party_keys
@@ -58,7 +59,8 @@ def load_site_tables(
         loads[TEST_NAME] = partial(load_rows, site, test_source, job, TEST_NAME, for_training=False)
     # All that the job has to say of columns is told at once.
     loaded = load_together(loads)
-    return SiteTables(site, here, {party: loaded[party] for party in parties}, loaded.get(TEST_NAME))
+    tables = {party: with_note_on_budget(site, job, party, loaded[party]) for party in parties}
+    return SiteTables(site, here, tables, loaded.get(TEST_NAME))
 
 
 def load_keys(

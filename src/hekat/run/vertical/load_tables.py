@@ -13,6 +13,7 @@ from hekat.data.far_cells import with_notes_on_cells
 from hekat.job.load_any_job import AnyJob, check_role, roles_of
 from hekat.job.policy.checks_of_job import enforce_policy
 from hekat.job.policy.enforce import AskingJob, recorded
+from hekat.job.policy.exact_sums import with_note_on_budget
 from hekat.job.site_file import Site, load_site
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.job.vertical.site_checks import MAX_PREDICTIONS_KEY, check_test_rows_allowed
@@ -70,7 +71,9 @@ def load_tables(
         # A rule that refuses all rows would refuse any part of them.
         check_magnitudes(table, MAX_MAGNITUDE)
         check_table(table)
-    tables = {party: with_notes_on_cells(table) for party, table in tables.items()}
+    tables = {
+        party: with_note_on_budget(site, job, party, with_notes_on_cells(table)) for party, table in tables.items()
+    }
     test_tables: dict[str, Table] = {}
     if job.test_data is not None:
         test_tables = load_party_tables(site, job, job.test_data, here, columns)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hekat.first_few import first_few
+from hekat.job.horizontal.colluders import colluders_borne
 from hekat.job.horizontal.job_file import Job
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.validation import scored_classes
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.state.file_format import this_release
 from hekat.summary.horizontal.caveats_on_sums import (
     caveats_on_records,
@@ -152,7 +154,7 @@ def _what_folds_tell(run: FinishedRun) -> Iterator[str]:
 def _what_bounds_updates(settings: HorizontalSettings, run: FinishedRun) -> Iterator[str]:
     most, training = settings.codec.max_norm, settings.training
     if settings.privacy is not None:
-        yield from _what_noise_leaves(settings.privacy)
+        yield from _what_noise_leaves(settings, settings.privacy)
         return
     if not most:
         cure = "" if training.searches_line or training.has_control else " (codec.max_norm would bound it)"
@@ -166,7 +168,7 @@ def _what_bounds_updates(settings: HorizontalSettings, run: FinishedRun) -> Iter
     )
 
 
-def _what_noise_leaves(privacy: PrivacySettings) -> Iterator[str]:
+def _what_noise_leaves(settings: HorizontalSettings, privacy: PrivacySettings) -> Iterator[str]:
     yield (
         "that terms were clipped and noise was added is each party's own word: nobody proves it, and a party that adds "
         "none counts among the colluders (privacy.colluders)"
@@ -175,6 +177,13 @@ def _what_noise_leaves(privacy: PrivacySettings) -> Iterator[str]:
         "epsilon does not cover what is public: how many rows each party has, columns, and who was in which round; nor "
         "the rows of the test data"
     )
+    colluders = privacy.colluders_of(least_parties(settings.sums, settings.sample_size))
+    _, members = colluders_borne(settings.sums)
+    if colluders > members:
+        yield (
+            f"t_c = {colluders} holds while these parties do not work with the aggregator: together with it more than "
+            f"{members} committee members open single updates, and one update bears its own share of the noise alone"
+        )
     if privacy.unit == "row":
         yield "epsilon is of one row: somebody who is in several rows is protected the less"
 

@@ -8,18 +8,22 @@ from typing import Any
 
 from hekat.privacy.accounting import NEIGHBOURS, epsilon_if_continuous, epsilon_of
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
+from hekat.protocol.horizontal.training.training_state import RoundPrivacy
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.state.privacy_budget import Spent
 from hekat.summary.horizontal.finished_run import FinishedRun
 
 
 def describe_privacy(run: FinishedRun) -> dict[str, Any] | None:
-    """The table "privacy" of a run; None where its sums were exact, and where no party is known here."""
+    """The table "privacy" of a run; None where its sums were exact, and where no party is known here.
+
+    The claim is of the party with the most releases: with `participation`, and after rounds that were trained again,
+    parties differ.
+    """
     records = [record for record in run.records if record.privacy is not None]
     if not records:
         return None
-    last = records[-1]
-    assert last.privacy is not None  # as chosen above
+    last, most = records[-1], _most_releases(run)
     plan = run.settings.plan_privacy(last.value_count // last.party_count)
     assert plan is not None  # the records have privacy
     spent = {
@@ -28,20 +32,24 @@ def describe_privacy(run: FinishedRun) -> dict[str, Any] | None:
         if result.records and result.records[-1].privacy is not None and result.records[-1].privacy.spent is not None
     }
     by_round = [
-        {
-            "round": record.round,
-            "epsilon": _finite(record.privacy.epsilon),
-            "epsilon_at_one": _finite(record.privacy.epsilon_at_one),
-        }
-        for record in records
-        if record.privacy is not None
+        {"round": number, "epsilon": _finite(cost.epsilon), "epsilon_at_one": _finite(cost.epsilon_at_one)}
+        for number, cost in sorted(most.items())
     ]
-    return describe_plan(
-        plan, least_parties(run.settings.sums, run.settings.sample_size), last.privacy.release_count
-    ) | {
+    releases = max(cost.release_count for cost in most.values())
+    return describe_plan(plan, least_parties(run.settings.sums, run.settings.sample_size), releases) | {
         "by_round": by_round,
         "budgets": describe_budgets(spent),
     }
+
+
+def _most_releases(run: FinishedRun) -> dict[int, RoundPrivacy]:
+    """By round, what the party with the most releases by its end tells."""
+    found: dict[int, RoundPrivacy] = {}
+    for record in (record for result in run.results.values() for record in result.records):
+        cost, before = record.privacy, found.get(record.round)
+        if cost is not None and (before is None or cost.release_count > before.release_count):
+            found[record.round] = cost
+    return found
 
 
 def describe_plan(plan: PrivacyPlan, least: int, releases: int) -> dict[str, Any]:

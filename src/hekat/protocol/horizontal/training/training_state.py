@@ -21,11 +21,11 @@ from hekat.state.privacy_budget import Spent
 
 @dataclass(frozen=True)
 class RoundPrivacy:
-    """What rounds with differential privacy have cost this party's rows, or the party, by the end of one.
+    """What rounds with differential privacy have cost the rows of any one party, or the party, by the end of one.
 
-    `epsilon` is what `release_count` releases of this job are proved to keep to against the claim's coalition, and
-    `epsilon_at_one` against one party by itself. `spent` is of all jobs on the data set, where the site keeps a
-    budget.
+    `epsilon` is what `release_count` releases of this job, the most of any party, are proved to keep to against the
+    claim's coalition, and `epsilon_at_one` against one party by itself. `spent` is of all jobs on this party's data
+    set, where the site keeps a budget.
     """
 
     epsilon: float

@@ -24,7 +24,7 @@ def privacy_sentence(summary: Mapping[str, Any]) -> str | None:
         f"Whether {unit} {change} the training data changes what can be learned from the model by no more than epsilon "
         f"= {say_epsilon(found['epsilon'])} at delta = {found['delta']:g} (zCDP, proved), against everybody who gets "
         f"the model, {who}; {say_epsilon(found['epsilon_at_one'])} against one party by itself. Of {releases} with "
-        f"noise {found['noise']:.4g}."
+        f"noise {found['noise']:.4g}. The aggregator is none of these: it sees no sum, and is not to work with them."
     )
 
 

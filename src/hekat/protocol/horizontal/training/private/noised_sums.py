@@ -34,6 +34,9 @@ class NoisedSums(Aggregation):
     def clips(self) -> bool:
         return self._inner.clips
 
+    def parties_in(self, step: str) -> tuple[str, ...]:
+        return self._inner.parties_in(step)
+
     def takes_part(self, step: str) -> bool:
         return self._inner.takes_part(step)
 

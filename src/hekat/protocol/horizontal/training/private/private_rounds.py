@@ -93,7 +93,7 @@ class PrivateRounds:
                 if name in mean:
                     mean[name] = mean[name] + slope
         aggregate = Aggregate(mean, self._plan.divisor, {}, found.party_count, found.parties)
-        return NoisedRound(aggregate, loss, self._charges.tell())
+        return NoisedRound(aggregate, loss, self._charges.tell(number, sums.parties_in))
 
     def _values_of_rows(self, model: RowModel, parameters: Tensors) -> Tensors:
         """The sum over the rows of the round of gradients, each clipped to C, and of losses, each cut to [0, L]."""
