@@ -111,6 +111,10 @@ def _regression(job: NewGuestJob) -> list[list[str]]:
             default("score_bits", SCORE_BITS, "scores are told to 2^-score_bits; more need the site's leave"),
         ],
         [
+            "[label_privacy]",
+            example("epsilon", 2.0, "labels are replaced once by chance: 1 is strong, 3 weak"),
+        ],
+        [
             "[label_leak]",
             example(
                 "accepted",

@@ -56,6 +56,10 @@ def tree_sections(job: NewGuestJob) -> list[list[str]]:
             ),
         ],
         [
+            "[label_privacy]                          # docs/how_to/label_privacy.md",
+            example("epsilon", 2.0, "labels are replaced once by chance: 1 is strong, 3 weak"),
+        ],
+        [
             "[bin_leak]                               # docs/explanation/trees.md",
             (chosen if job.waives_bin_leak else example)("accepted", BIN_LEAK_ACCEPTED, _WAIVER),
         ],
