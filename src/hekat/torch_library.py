@@ -28,6 +28,13 @@ def import_torch() -> Any:
     return torch
 
 
+def is_module(found: Any) -> bool:
+    """Whether something is a torch.nn.Module; PyTorch is not imported for the answer."""
+    # Another thread may just be importing torch, whose parts are not there yet: then nothing is a module.
+    module = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
+    return module is not None and isinstance(found, module)
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """A block in which PyTorch's processor generator draws from `seed`; outside of it the generator is as it was.

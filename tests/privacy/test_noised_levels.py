@@ -9,7 +9,8 @@ import pytest
 
 from hekat.privacy import noised_levels as module
 from hekat.privacy.accounting import fit_to_lane
-from hekat.privacy.noised_levels import clip_factors, noised_levels, norm_of, round_by_dither
+from hekat.privacy.noised_levels import clip_factors, noised_levels, round_by_dither
+from hekat.privacy.norm import norm_of
 from hekat.privacy.secret_words import draw_coins, draw_words
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import hmac
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -201,13 +200,6 @@ def _check_values(tensor: SentTensor, party: str, round_number: int) -> None:
             got="a larger one; nothing was sent",
             cure="lower the learning rate, clip gradients, or scale the tensor",
         )
-
-
-def is_module(state: Any) -> bool:
-    """Whether a state is a torch module."""
-    # Another thread may just be importing torch, whose parts are not there yet: then no state is a module.
-    module = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
-    return module is not None and isinstance(state, module)
 
 
 def frozen_names(module: Any) -> set[str]:

@@ -14,21 +14,21 @@ from hekat.errors import InputError, ProtocolError
 from hekat.first_few import first_few
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import call_step, sum_step
-from hekat.own_loop.averaging import Call, References, frozen_names, is_module, load_into, replace_in, restore
+from hekat.own_loop.averaging import Call, References, frozen_names, load_into, replace_in, restore
 from hekat.own_loop.canonical_value import digest_value
 from hekat.own_loop.changes.change_sums import make_change_sums
 from hekat.own_loop.costs import RoundRecord
 from hekat.own_loop.integers import as_integers, describe_integers
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
 from hekat.own_loop.own_code import OwnCode
-from hekat.own_loop.private.private_mean import LANE_BITS, PrivateMean, PrivateMeans
+from hekat.own_loop.private.private_mean import PrivateMean, PrivateMeans
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.selective.fitted_mask import FittedMasks, clear_count_of
 from hekat.own_loop.turns import Turns
 from hekat.privacy import Mask, MaskRules, SensitivityMap
 from hekat.privacy.accounting import Neighbours
 from hekat.privacy.clipped_rows import ClippedRows
-from hekat.protocol.horizontal.privacy_settings import PrivacySettings, Unit
+from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, PrivacySettings, Unit
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation
 from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
@@ -37,6 +37,7 @@ from hekat.protocol.secure_sum.selective.agree_on_mask import WeightedMap, agree
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.update_norm import SCALED_DOWN
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.torch_library import is_module
 
 T = TypeVar("T")
 
@@ -248,7 +249,7 @@ class Party:
                 label, digest = self._digest("the settings of a noised mean", repr(privacy))
             # At every call: less noise of others, though it was agreed on once, would break this party's claim.
             self._agree_on(digest)
-            sums = self._sum(levels, (1 << (LANE_BITS - 1)) - 1, label, digest)
+            sums = self._sum(levels, (1 << (NOISED_BITS - 1)) - 1, label, digest)
             return self._private.read(sums, mechanism, privacy)
 
     def start_from(self, state: Any, *, parameters: str | Sequence[str] | None = None) -> None:

@@ -89,7 +89,7 @@ def clip_rows(gradients: Mapping[str, Any], clip: float) -> ClippedRows:
     """
     if not (isinstance(clip, int | float) and math.isfinite(clip) and clip > 0):
         raise InputError("clip refused", expected="a finite number above 0", got=str(clip), cure="change clip")
-    arrays = {name: _as_array(values) for name, values in gradients.items()}
+    arrays = {name: as_array(values) for name, values in gradients.items()}
     counts = {len(values) if values.ndim else -1 for values in arrays.values()}
     if len(counts) != 1 or counts == {-1}:
         raise InputError(
@@ -108,7 +108,8 @@ def clip_rows(gradients: Mapping[str, Any], clip: float) -> ClippedRows:
     )
 
 
-def _as_array(values: Any) -> FloatArray:
+def as_array(values: Any) -> FloatArray:
+    """An array or a torch tensor as a float64 array."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().double().numpy()
     return np.asarray(values, np.float64)

@@ -5,8 +5,6 @@ The order is the claim: values are cut before they are rounded, and what is nois
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -80,10 +78,3 @@ def noised_levels(values: FloatArray, mechanism: NoisedSum) -> IntArray:
     levels = round_by_dither(values, mechanism.granularity, mechanism.alpha)
     noise = draw_noise(mechanism.law, values.shape)
     return levels + noise
-
-
-def norm_of(parts: dict[str, FloatArray]) -> float:
-    """The L2 norm of all arrays as one vector; infinity where one value is not finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        norm = math.sqrt(math.fsum(float(np.dot(values.ravel(), values.ravel())) for values in parts.values()))
-    return norm if math.isfinite(norm) else math.inf

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from hekat.errors import InputError, LongSumError
+from hekat.privacy.norm import norm_of
 from hekat.protocol.secure_sum.aggregation import Aggregate
 from hekat.protocol.secure_sum.settings import CodecSettings, SumSettings
-from hekat.protocol.secure_sum.update_norm import SCALED_DOWN, UpdateNorm, norm_of
+from hekat.protocol.secure_sum.update_norm import SCALED_DOWN, UpdateNorm
 
 PARTIES = ("north", "lake", "county")
 

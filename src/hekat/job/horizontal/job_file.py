@@ -13,13 +13,13 @@ from hekat.job.horizontal.default_algorithm import default_algorithm, default_ro
 from hekat.job.horizontal.format_1 import optimiser_settings_of_format_1
 from hekat.job.horizontal.model_access import refuse_model_access
 from hekat.job.horizontal.precision_sweep import check_precision_sweep
-from hekat.job.horizontal.privacy_section import VALUE_BITS, default_algorithm_under, read_privacy
+from hekat.job.horizontal.privacy_section import default_algorithm_under, read_privacy
 from hekat.job.horizontal.selective_section import read_selective
 from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, read_timeout
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.rows.protection_section import read_protection
 from hekat.job.section import Section
-from hekat.protocol.horizontal.privacy_settings import refuse_exact
+from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, refuse_exact
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
 from hekat.protocol.secure_sum.settings import CodecSettings
@@ -161,7 +161,7 @@ def _read_settings(top: Section, version: int) -> HorizontalSettings:
     privacy = read_privacy(top.take_section("privacy"))
     default = default_algorithm(version, model, training, codec)
     algorithm = training.take("algorithm", str, default if privacy is None else default_algorithm_under(privacy))
-    value_bits = default_value_bits(algorithm) if privacy is None else VALUE_BITS
+    value_bits = default_value_bits(algorithm) if privacy is None else NOISED_BITS
     max_norm = codec.take("max_norm", float, CodecSettings().max_norm)
     return HorizontalSettings(
         parties=top.take_texts("parties"),

@@ -7,7 +7,6 @@ from hekat.job.section import Section
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 
 # Levels of values and noise: room for models of some million values, at hardly more noise than floats would need.
-VALUE_BITS = 24
 
 
 def read_privacy(section: Section) -> PrivacySettings | None:

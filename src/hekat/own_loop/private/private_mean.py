@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import InputError
-from hekat.privacy.accounting import NoisedSum, Release, epsilon_of, fit_to_lane
-from hekat.privacy.clipped_rows import ClippedRows
-from hekat.privacy.noised_levels import clip_factors, noised_levels, norm_of
-from hekat.protocol.horizontal.privacy_settings import PrivacySettings
+from hekat.privacy.accounting import NoisedSum, Release, epsilon_of
+from hekat.privacy.clipped_rows import ClippedRows, as_array
+from hekat.privacy.noised_levels import clip_factors, noised_levels
+from hekat.privacy.norm import norm_of
+from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, PrivacySettings
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import SumSettings
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-LANE_BITS = 24
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,13 @@ class PrivateMeans:
         values = self._bounded(part, privacy)
         least = least_parties(settings)
         count = sum(each.size for each in values.values())
-        share = max(1.0, (privacy.divisor or 1) / len(settings.parties)) if privacy.unit == "row" else 1.0
-        mechanism = fit_to_lane(
-            clip=privacy.clip,
-            alpha=privacy.clip * share if privacy.alpha is None else privacy.alpha,
+        mechanism = privacy.fit(
+            privacy.clip,
             value_count=count,
             noise=privacy.noise or 0.0,
-            honest=privacy.honest(least),
+            least_parties=least,
             party_count=len(settings.parties),
-            lane_bits=LANE_BITS,
+            lane_bits=NOISED_BITS,
         )
         return mechanism, values
 
@@ -99,7 +97,7 @@ class PrivateMeans:
                     "rows were clipped to another norm", expected=f"{privacy.clip:g}", got=f"{part.clip:g}"
                 )
             return dict(part.sums)
-        values = {name: _as_array(each) for name, each in part.items()}
+        values = {name: as_array(each) for name, each in part.items()}
         factor = float(clip_factors(np.array([norm_of(values)]), privacy.clip)[0])
         return {name: factor * each if factor else np.zeros(each.shape) for name, each in values.items()}
 
@@ -121,9 +119,3 @@ class PrivateMeans:
             epsilon_of(self.at_one, privacy.delta, privacy.neighbours),
             privacy.delta,
         )
-
-
-def _as_array(values: Any) -> FloatArray:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().double().numpy()
-    return np.asarray(values, np.float64)

@@ -12,9 +12,10 @@ from hekat.errors import InputError
 from hekat.privacy.mask_rules import check_fraction, count_of
 from hekat.privacy.sensitivity.directions import Directions, Mode
 from hekat.privacy.sensitivity.module_loss import LossName
-from hekat.privacy.sensitivity.module_source import ModuleSource, is_module
+from hekat.privacy.sensitivity.module_source import ModuleSource
 from hekat.privacy.sensitivity.source import AnyFloats, MappedModel, Places, SensitivitySource
 from hekat.privacy.top_values import choose_top, overlap_of
+from hekat.torch_library import is_module
 
 LEAST_COMPARED_ROWS = 16
 """A map of fewer rows is not compared with the map of half as many."""

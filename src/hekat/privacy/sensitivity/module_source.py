@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,12 +24,6 @@ from hekat.torch_library import import_torch
 BATCH_ROWS = 64
 _PROBE_ROWS = 2
 _MOST_DIFFERENCE = 1e-3
-
-
-def is_module(model: Any) -> bool:
-    """Whether `model` is a torch.nn.Module; PyTorch is not imported for the answer."""
-    module = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
-    return module is not None and isinstance(model, module)
 
 
 class ModuleSource:

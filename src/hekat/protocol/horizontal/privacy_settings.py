@@ -22,6 +22,8 @@ UNITS = ("row", "party")
 BATCHES = ("all", "poisson-secret")
 # A loss clipped to [0, L] is one value more of the noised vector, of norm C / 4: it costs 3 % more noise for the rest.
 LOSS_SHARE = 0.25
+NOISED_BITS = 24
+"""Bits of a noised value in a sum, unless a job says otherwise."""
 _MOST = 2.0**40
 
 
@@ -115,6 +117,24 @@ class PrivacySettings:
         """t_c."""
         return max(1, least_parties - 2) if self.colluders is None else self.colluders
 
+    def fit(
+        self, clip: float, *, value_count: int, noise: float, least_parties: int, party_count: int, lane_bits: int
+    ) -> NoisedSum:
+        """The noised sum of `value_count` values, whose norm `clip` bounds, of up to `party_count` parties.
+
+        Raises InputError where the lanes cannot hold the noise, and where the coalition leaves nobody.
+        """
+        share = max(1.0, (self.divisor or 1) / party_count) if self.unit == "row" else 1.0
+        return fit_to_lane(
+            clip=clip,
+            alpha=self.clip * share if self.alpha is None else self.alpha,
+            value_count=value_count,
+            noise=noise,
+            honest=self.honest(least_parties),
+            party_count=party_count,
+            lane_bits=lane_bits,
+        )
+
 
 @dataclass(frozen=True)
 class PrivacyPlan:
@@ -151,7 +171,7 @@ def plan_privacy(
     Raises InputError where the lanes cannot hold the noise, the coalition leaves nobody, or no noise keeps to the
     epsilon that is wanted.
     """
-    honest = privacy.honest(least_parties)
+    privacy.honest(least_parties)  # refused before an epsilon is looked for
     divisor = party_count if privacy.divisor is None else privacy.divisor
     count = value_count + 1  # the loss
     noise = privacy.noise
@@ -166,13 +186,11 @@ def plan_privacy(
             value_count=count,
             party_count=party_count,
         )
-    share = max(1.0, divisor / party_count) if privacy.unit == "row" else 1.0
-    mechanism = fit_to_lane(
-        clip=privacy.clip * math.hypot(1.0, LOSS_SHARE),
-        alpha=privacy.clip * share if privacy.alpha is None else privacy.alpha,
+    mechanism = privacy.fit(
+        privacy.clip * math.hypot(1.0, LOSS_SHARE),
         value_count=count,
         noise=noise,
-        honest=honest,
+        least_parties=least_parties,
         party_count=party_count,
         lane_bits=lane_bits,
     )

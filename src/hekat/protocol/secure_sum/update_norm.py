@@ -19,6 +19,7 @@ from hekat.codec import error_bound_sum
 from hekat.codec.clip import FloatArray
 from hekat.errors import LongSumError
 from hekat.privacy.mask import BoolArray
+from hekat.privacy.norm import norm_of, square_sum
 from hekat.protocol.secure_sum.aggregation import Aggregate, Counter
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.streamed_tensor import (
@@ -34,11 +35,6 @@ SCALED_DOWN = "scaled_down"
 """The counter of updates that were longer than the bound."""
 # Of float32 blocks under protection `none`, and of sums of squares in float64.
 _FLOAT_SLACK = 2.0**-20
-
-
-def norm_of(tensors: Tensors) -> float:
-    """The L2 norm of all values together."""
-    return math.sqrt(sum(_square_sum(values) for values in tensors.values()))
 
 
 class UpdateNorm:
@@ -64,7 +60,7 @@ class UpdateNorm:
         if not self.is_on:
             return tensors, 1.0
         wholes = [ScaledTensor(tensor, 1.0) for tensor in tensors.values()]
-        factor = self._factor_of(math.sqrt(sum(_square_sum(piece) for whole in wholes for piece in pieces_of(whole))))
+        factor = self._factor_of(math.sqrt(sum(square_sum(piece) for whole in wholes for piece in pieces_of(whole))))
         return {name: _LimitedTensor(tensor, factor) for name, tensor in tensors.items()}, factor
 
     def _factor_of(self, norm: float) -> float:
@@ -151,19 +147,14 @@ class _LimitedTensor:
 
     def write_mean(self, start: int, mean: FloatArray) -> None:
         # An upload that is repeated writes the same pieces again.
-        self._squares[start] = _square_sum(mean)
+        self._squares[start] = square_sum(mean)
         self._tensor.write_mean(start, mean)
 
     def write_mean_at(self, start: int, chosen: BoolArray, mean: FloatArray) -> None:
         if mean.size:
             # By the first value of the part: each is written once a sum.
-            self._squares[start + int(np.argmax(chosen))] = _square_sum(mean)
+            self._squares[start + int(np.argmax(chosen))] = square_sum(mean)
             self._tensor.write_mean_at(start, chosen, mean)
-
-
-def _square_sum(values: npt.NDArray[np.floating]) -> float:
-    flat = values.astype(np.float64, copy=False).reshape(-1)
-    return float(np.dot(flat, flat))
 
 
 def _cure(*, is_coarse: bool) -> str:

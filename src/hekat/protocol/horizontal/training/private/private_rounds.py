@@ -16,7 +16,8 @@ from hekat.data import Features
 from hekat.errors import InputError
 from hekat.model import Model
 from hekat.model.rows.row_sums import RowModel, as_row_model
-from hekat.privacy.noised_levels import clip_factors, noised_levels, norm_of
+from hekat.privacy.noised_levels import clip_factors, noised_levels
+from hekat.privacy.norm import norm_of
 from hekat.privacy.secret_words import draw_coins
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.training.algorithms.algorithm import LabelArray, LocalWork
