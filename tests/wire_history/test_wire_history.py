@@ -16,9 +16,12 @@ import pytest
 from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
+from hekat.own_loop.messages import CallMessage
 from hekat.privacy import Mask
 from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.protocol.secure_sum.masked.messages import (
+    ClearBlockMessage,
+    ClearSumBlockMessage,
     DealersMessage,
     DealtMessage,
     IncludedMessage,
@@ -94,6 +97,9 @@ READERS |= {
         ReleasedMessage,
         SumBeginMessage,
         UploadMessage,
+        ClearBlockMessage,
+        ClearSumBlockMessage,
+        CallMessage,
     )
 }
 

@@ -21,9 +21,12 @@ import numpy.typing as npt
 
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
+from hekat.own_loop.messages import CallMessage
 from hekat.privacy import Mask
 from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.protocol.secure_sum.masked.messages import (
+    ClearBlockMessage,
+    ClearSumBlockMessage,
     DealersMessage,
     DealtMessage,
     IncludedMessage,
@@ -120,6 +123,12 @@ def ready() -> ReadyMessage:
     )
 
 
+def loop_call() -> CallMessage:
+    """A mean with a mask; version 1, kept beside it, had no mask."""
+    digest = bytes(range(32))
+    return CallMessage("average", False, ["w"], ["float32 (2, 1)"], False, "model", digest, digest[::-1], 1)
+
+
 def vertical_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
     """As `current_objects`: what vertical training and prediction tell; of each, version 1 is kept beside it."""
     ciphertexts = (HERE / "ciphertexts.v1.hkat").read_bytes()
@@ -167,6 +176,9 @@ def masked_messages() -> dict[str, tuple[str, Callable[[], bytes]]]:
             "UploadMessage",
             lambda: to_bytes(UploadMessage("tree-3/level-1", "A16-16", 1000, digest, b"", 300)),
         ),
+        "clear-block.v1": ("ClearBlockMessage", lambda: to_bytes(ClearBlockMessage(bytes(range(8))))),
+        "clear-sum-block.v1": ("ClearSumBlockMessage", lambda: to_bytes(ClearSumBlockMessage(bytes(range(16))))),
+        "loop-call.v2": ("CallMessage", lambda: to_bytes(loop_call())),
         "included-message.v2": ("IncludedMessage", lambda: to_bytes(included)),
         "opened-message.v3": ("OpenedMessage", lambda: to_bytes(OpenedMessage(False, ["north"]))),
         "outcome-message.v4": ("OutcomeMessage", lambda: to_bytes(OutcomeMessage(False))),
