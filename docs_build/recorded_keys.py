@@ -164,7 +164,7 @@ def _files() -> dict[str, tuple[str, Callable[[Path], Any]]]:
         "horizontal": (
             head.format(protocol="horizontal")
             + 'parties = ["north", "south", "east"]\naggregator = "hub"\ndata = "visits"\nclasses = ["no", "yes"]\n'
-            + 'weight_max = 10\n[training]\nalgorithm = "fedprox"\noptimiser = "rmsprop"\n'
+            + 'weight_max = 10\n[protection]\nmasked = 0.5\n[training]\nalgorithm = "fedprox"\noptimiser = "rmsprop"\n'
             + f"[training.optimiser_settings]\nrho = 0.9\n[validation]\nhold_out = 0.2\n{columns}{keys['horizontal']}",
             load_job,
         ),

@@ -30,6 +30,7 @@ _ROUTINE = (
     "gradients of all parties were compared",
     "metrics are of those test rows",
     "no party knows a weight",
+    "nothing bounds the length of one party's update",
     "one machine plays all roles",
     "parties are trusted to",
     "parties took turns",

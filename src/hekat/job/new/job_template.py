@@ -184,7 +184,10 @@ def _protection(job: NewJob) -> list[str]:
     opening = default("opening", _DEFAULTS["opening"], 'who opens sums: "committee", "authority", "shared"')
     authority = example("authority", "notary", 'who opens, with opening = "authority"')
     check = default("check_sum", _DEFAULTS["check_sum"], "whether parties check that a sum is the sum of the uploads")
-    return ["[protection]", kind, opening, authority, check]
+    lines = ["[protection]", kind, opening, authority, check]
+    if not job.is_trees:
+        lines.append(default("masked", 1.0, "less only to compare, where sites allow it: docs/how_to/selective.md"))
+    return lines
 
 
 def _compare(job: NewJob) -> list[str]:
