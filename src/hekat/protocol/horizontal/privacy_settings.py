@@ -12,7 +12,8 @@ import numpy as np
 from hekat.codec.clip import FloatArray
 from hekat.errors import InputError
 from hekat.first_few import first_few
-from hekat.privacy.accounting import NEIGHBOURS, Neighbours, NoisedSum, Release, fit_to_lane, noise_for
+from hekat.privacy.accounting import Neighbours, NoisedSum, Release, fit_to_lane, noise_for
+from hekat.protocol.noise_claim import check_noise_claim, colluders_of
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
 Unit = Literal["row", "party"]
@@ -24,7 +25,6 @@ BATCHES = ("all", "poisson-secret")
 LOSS_SHARE = 0.25
 NOISED_BITS = 24
 """Bits of a noised value in a sum, unless a job says otherwise."""
-_MOST = 2.0**40
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,7 @@ class PrivacySettings:
     def __post_init__(self) -> None:
         check_choice("privacy.unit", self.unit, UNITS)
         check_choice("privacy.batches", self.batches, BATCHES)
-        check_choice("privacy.neighbours", self.neighbours, NEIGHBOURS)
-        for name in ("clip", "loss_bound", "noise", "epsilon", "divisor", "alpha"):
-            value = getattr(self, name)
-            if value is not None and not 1 / _MOST <= value <= _MOST:
-                refuse_setting(f"privacy.{name}", "a number from 2^-40 to 2^40", value)
-        if not 0 < self.delta < 1:
-            refuse_setting("privacy.delta", "a chance above 0, below 1: far less than one over the rows", self.delta)
-        if (self.noise is None) == (self.epsilon is None):
-            got = "neither" if self.noise is None else "both"
-            refuse_setting("privacy.noise", "the multiplier, or privacy.epsilon, which it then follows from", got)
+        check_noise_claim(self, ("clip", "loss_bound", "noise", "epsilon", "divisor", "alpha"))
         if self.divisor is None and self.unit == "row":
             expected = "a public number of rows, about as many as are in a round: weights are secret and not used"
             refuse_setting("privacy.divisor", expected, "nothing")
@@ -115,7 +106,7 @@ class PrivacySettings:
 
     def colluders_of(self, least_parties: int) -> int:
         """t_c."""
-        return max(1, least_parties - 2) if self.colluders is None else self.colluders
+        return colluders_of(self, least_parties)
 
     def fit(
         self, clip: float, *, value_count: int, noise: float, least_parties: int, party_count: int, lane_bits: int

@@ -20,21 +20,21 @@ import numpy as np
 from hekat.errors import InputError
 from hekat.first_few import first_few
 from hekat.model.trees import ColumnBins, TreeTraining
-from hekat.privacy.accounting import NEIGHBOURS, Neighbours, Release, epsilon_of, noise_for
+from hekat.privacy.accounting import Neighbours, Release, epsilon_of, noise_for
 from hekat.privacy.accounting.mechanism import LEAST_STD
 from hekat.privacy.noise import DiscreteGaussian
 from hekat.protocol.horizontal_trees.binning.agree_on_bins import INDICATOR_EDGES
+from hekat.protocol.noise_claim import check_noise_claim, colluders_of
 from hekat.protocol.secure_sum.integer_sums import MOST_MAGNITUDE
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import SumSettings
-from hekat.protocol.setting_checks import check_choice, refuse_setting
+from hekat.protocol.setting_checks import refuse_setting
 
 LEVELS = 256
 """Levels of a derivative of 1; a row's derivatives are rounded to the nearest ones."""
 SHRINKING_STDS = 3.0
 """A leaf's sum of second derivatives is added to by so many standard deviations of the noise: leaves whose rows are
 fewer than the noise are worth little, and would otherwise carry noise into scores."""
-_MOST = 2.0**40
 _USED = ("max_iter", "learning_rate", "max_depth", "l2_regularization", "max_bins", "seed")
 
 
@@ -56,16 +56,7 @@ class TreesPrivacy:
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_choice("privacy.neighbours", self.neighbours, NEIGHBOURS)
-        for name in ("noise", "epsilon"):
-            value = getattr(self, name)
-            if value is not None and not 1 / _MOST <= value <= _MOST:
-                refuse_setting(f"privacy.{name}", "a number from 2^-40 to 2^40", value)
-        if not 0 < self.delta < 1:
-            refuse_setting("privacy.delta", "a chance above 0, below 1: far less than one over the rows", self.delta)
-        if (self.noise is None) == (self.epsilon is None):
-            got = "neither" if self.noise is None else "both"
-            refuse_setting("privacy.noise", "the multiplier, or privacy.epsilon, which it then follows from", got)
+        check_noise_claim(self)
         for column, (low, high) in self.bounds.items():
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
                 refuse_setting(f"privacy.bounds.{column}", "[low, high], the first below the second", [low, high])
@@ -80,7 +71,7 @@ class TreesPrivacy:
 
     def colluders_of(self, least: int) -> int:
         """t_c."""
-        return max(1, least - 2) if self.colluders is None else self.colluders
+        return colluders_of(self, least)
 
     def public_bins(self, names: Sequence[str], indicators: Sequence[str], max_bins: int) -> tuple[ColumnBins, ...]:
         """Bins of even width between each column's bounds. Raises InputError for a column without bounds."""

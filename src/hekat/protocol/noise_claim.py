@@ -1,0 +1,49 @@
+"""What every job with noise says of it: how much, at which delta, and against how many parties together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hekat.privacy.accounting import NEIGHBOURS
+from hekat.protocol.setting_checks import check_choice, refuse_setting
+
+_MOST = 2.0**40
+
+
+class NoiseClaim(Protocol):
+    """`noise` is the multiplier z, or follows from `epsilon` at `delta`; `colluders` is t_c, None for the default."""
+
+    @property
+    def delta(self) -> float: ...
+
+    @property
+    def noise(self) -> float | None: ...
+
+    @property
+    def epsilon(self) -> float | None: ...
+
+    @property
+    def colluders(self) -> int | None: ...
+
+    @property
+    def neighbours(self) -> str: ...
+
+
+def check_noise_claim(claim: NoiseClaim, positive: Sequence[str] = ("noise", "epsilon")) -> None:
+    """Raise InputError for settings that cannot be; `positive` names those that are numbers above 0, or None."""
+    check_choice("privacy.neighbours", claim.neighbours, NEIGHBOURS)
+    for name in positive:
+        value = getattr(claim, name)
+        if value is not None and not 1 / _MOST <= value <= _MOST:
+            refuse_setting(f"privacy.{name}", "a number from 2^-40 to 2^40", value)
+    if not 0 < claim.delta < 1:
+        refuse_setting("privacy.delta", "a chance above 0, below 1: far less than one over the rows", claim.delta)
+    if (claim.noise is None) == (claim.epsilon is None):
+        got = "neither" if claim.noise is None else "both"
+        refuse_setting("privacy.noise", "the multiplier, or privacy.epsilon, which it then follows from", got)
+
+
+def colluders_of(claim: NoiseClaim, least_parties: int) -> int:
+    """t_c: all but two of the fewest parties in a sum, unless the job says it."""
+    return max(1, least_parties - 2) if claim.colluders is None else claim.colluders
