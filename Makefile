@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment would spoil each other.
 .NOTPARALLEL:
 
-.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-attacks bench-cuda bench-first-day bench-network bench-networks bench-training bench-trees bench-vertical build docs images clean
+.PHONY: help demo demo-nvflare demo-flower test test-fast test-all coverage test-native test-sanitized test-constant-time test-portable-cpu test-gpu lint format fuzz bench bench-attacks bench-cuda bench-first-day bench-network bench-networks bench-privacy bench-training bench-trees bench-vertical build docs images clean
 
 help:
 	@echo "make demo      five hospitals train one model, every update encrypted (about a minute after the build)"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-cuda   the measurements of a GPU (about 3 minutes)"
 	@echo "make bench-first-day   CSV files to a model, a million rows, two hundred parties (about 5 minutes)"
 	@echo "make bench-attacks DATA=FOLDER   what attacks read of masked updates (half an hour)"
+	@echo "make bench-privacy   selective sums, sensitivity maps, exact noise (minutes); DATA=FOLDER adds DP beside central DP-SGD (half an hour)"
 	@echo "make bench-trees   boosted trees by columns and by rows, beside LightGBM; DATA=FOLDER adds real data (ten minutes, with it half an hour)"
 	@echo "make bench-networks   split networks, encrypted models, ResNet50 and VGG16 beside plain; DATA=FOLDER adds AUC (an hour)"
 	@echo "make bench-vertical   set intersection and regression by columns; CREDIT=FOLDER adds UCI's credit data (minutes)"
@@ -210,6 +211,15 @@ bench-networks: $(VENV)/.bench
 bench-attacks: $(VENV)/.bench
 	@test -n "$(DATA)" || { echo "say where the data lies: make bench-attacks DATA=FOLDER"; exit 2; }
 	PYTHONPATH=benchmarks $(BIN)/python -m inversion.measure --data $(DATA)
+	$(BIN)/python benchmarks/write_measured_pages.py
+
+# Selective sums, sensitivity maps and exact noise; DATA is a folder with images/ and credit/, on which jobs are then
+# trained beside central DP-SGD.
+bench-privacy: $(VENV)/.bench
+	PYTHONPATH=benchmarks $(BIN)/python -m privacy.bench_selective
+	PYTHONPATH=benchmarks $(BIN)/python -m privacy.bench_sensitivity
+	PYTHONPATH=benchmarks $(BIN)/python -m privacy.bench_noise
+	$(if $(DATA),PYTHONPATH=benchmarks $(BIN)/python -m privacy.beside_central --data $(DATA))
 	$(BIN)/python benchmarks/write_measured_pages.py
 
 # Hours of training on the papers' data: DATA is a folder with images/, shakespeare/ and credit/.

@@ -21,7 +21,6 @@ from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.interface import Modulus, ResidueArray
 from hekat.engine.limbs import LimbArray, ints_from_limbs, limbs_from_ints
 from lattice.bin_sums import measure_bin_sums
-from lattice.noise import measure_noise
 from lattice.shared_products import measure_shared_products
 from lattice.window_sums import measure_window_sums
 from measuring.comparison import REPEATS, Call, beside_peers
@@ -337,11 +336,8 @@ def main() -> None:
     print("\nwhat products left in shares are made of, processor time")
     shared = [row for path in paths for row in measure_shared_products(CpuEngine(1, path=path), repeats)]
     print_rows(shared)
-    print("\nnoise, processor time")
-    noise = [row for path in paths for row in measure_noise(CpuEngine(1, path=path), repeats)]
-    print_rows(noise)
     if not options.quick:
-        sums = {"bin_sums": bins, "window_sums": windows, "shared_products": shared, "noise": noise}
+        sums = {"bin_sums": bins, "window_sums": windows, "shared_products": shared}
         extra = {"engine": fastest.describe(), "two_threads": speedups, **sums}
         print(f"\nwritten: {write_results('engine-cpu', rows, **extra)}")
 

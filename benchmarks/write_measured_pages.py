@@ -19,6 +19,8 @@ from pages.lattice import render_lattice
 from pages.network import IMAGE, PARTS, render_network
 from pages.networks import NAMES as NETWORKS_NAMES
 from pages.networks import render_networks
+from pages.privacy import NAMES as PRIVACY_NAMES
+from pages.privacy import render_privacy
 from pages.summary import summary_rows
 from pages.trees import IMAGE as TREES_IMAGE
 from pages.trees import NAMES as TREES_NAMES
@@ -52,6 +54,10 @@ def render_pages() -> dict[str, str]:
         ),
         "flash.md": ("FLASH's nine applications", _flash()),
         "attacks.md": ("Attacks on masked updates", _attacks()),
+        "privacy.md": (
+            "What a model tells",
+            render_privacy({name: _read(name) for name in PRIVACY_NAMES}, _read(ATTACKS_NAME), _place),
+        ),
         "network.md": ("Between processes and engines", _network()),
         "first_day.md": ("The first day", render_first_day({name: _read(name) for name in FIRST_DAY_NAMES}, _place)),
         "gpu.md": ("On a GPU", _gpus()),

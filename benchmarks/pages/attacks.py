@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pages.markdown import table_head, table_line
+
 NAME = "attacks"
 SCORES = {"ssim": "SSIM", "mssim": "MSSIM", "vif": "VIF", "uqi": "UQI"}
 
@@ -52,18 +54,18 @@ def _pictures(rows: Sequence[Row]) -> list[str]:
         "for zeros. Scores count between floor, the mean of ten random pictures, and ceiling, the picture as a JPEG of "
         "quality 75.",
         "",
-        *_table(head),
+        *table_head(head),
     ]
     for bound in ("floor", "ceiling"):
         some = [next(row for row in rows if row["picture"] == picture)[bound] for picture in pictures]
-        lines.append(_line(bound, "", "", *(_scores(some, name) for name in SCORES), "", ""))
+        lines.append(table_line(bound, "", "", *(_scores(some, name) for name in SCORES), "", ""))
     for mask, attacker in pairs:
         some = [found[picture, mask, attacker] for picture in pictures]
         share = some[0]["masked"] / some[0]["values"]
         read = sum(row["label_read"] for row in some)
         seconds = " / ".join(f"{row['cpu_s']:.0f}" for row in some)
         scores = [_scores(some, name) for name in SCORES]
-        lines.append(_line(mask, f"{share:.3f}", attacker, *scores, f"{read} of {len(some)}", seconds))
+        lines.append(table_line(mask, f"{share:.3f}", attacker, *scores, f"{read} of {len(some)}", seconds))
     return [*lines, "", _UQI, ""]
 
 
@@ -79,11 +81,11 @@ def _map(rows: Sequence[Row]) -> list[str]:
         "",
         "Of each tensor: its share of all values and of all sensitivity, and how much of it a 10 % mask takes.",
         "",
-        *_table(["tensor", "values", "of all values", "of sensitivity", "masked of it"]),
+        *table_head(["tensor", "values", "of all values", "of sensitivity", "masked of it"]),
     ]
     for row in rows:
         shares = [f"{100 * row[name]:.1f}%" for name in ("of_all_values", "of_sensitivity", "masked_of_it")]
-        lines.append(_line(f"`{row['tensor']}`", f"{row['values']:,}", *shares))
+        lines.append(table_line(f"`{row['tensor']}`", f"{row['values']:,}", *shares))
     return [*lines, ""]
 
 
@@ -94,11 +96,11 @@ def _labels(rows: Sequence[Row]) -> list[str]:
         "Of one row's update, from the visible part of the last layer: classes whose rows are hidden whole are what is "
         "left where no visible value tells the label.",
         "",
-        *_table(["map", "masked", "labels read", "read wrongly", "classes left otherwise"]),
+        *table_head(["map", "masked", "labels read", "read wrongly", "classes left otherwise"]),
     ]
     for row in rows:
         read = f"{row['read']} of {row['pictures']}"
-        lines.append(_line(f"`{row['mode']}`", f"{row['share']:g}", read, row["wrong"], _left(row)))
+        lines.append(table_line(f"`{row['mode']}`", f"{row['share']:g}", read, row["wrong"], _left(row)))
     return [*lines, ""]
 
 
@@ -116,11 +118,11 @@ def _texts(rows: Sequence[Row]) -> list[str]:
         "[embeddings are masked whole](../decisions/0092-attackers-know-the-mask.md) unless a job says otherwise: then "
         "no token is read.",
         "",
-        *_table(["masked by map", "tokens read", "rare tokens read", "false tokens"]),
+        *table_head(["masked by map", "tokens read", "rare tokens read", "false tokens"]),
     ]
     for row in rows:
         shares = [f"{100 * row[name]:.0f}%" for name in ("tokens_read", "rare_read")]
-        lines.append(_line(f"{row['share']:g}", *shares, row["false_tokens"]))
+        lines.append(table_line(f"{row['share']:g}", *shares, row["false_tokens"]))
     return [*lines, ""]
 
 
@@ -129,11 +131,3 @@ _PARTS = {"picture": _pictures, "map": _map, "labels": _labels, "texts": _texts}
 
 def _scores(rows: Sequence[Row], name: str) -> str:
     return " / ".join(f"{row[name]:.2f}" if name in row else "nothing visible" for row in rows)
-
-
-def _table(head: Sequence[str]) -> list[str]:
-    return [_line(*head), "|---" * len(head) + "|"]
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(str(cell) for cell in cells)} |"

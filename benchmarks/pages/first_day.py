@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pages.markdown import table_head, table_line
+
 Contents = Mapping[str, dict[str, Any] | None]
 
 DEFAULTS = {
@@ -17,7 +19,7 @@ NAMES = ("first-day", *DEFAULTS)
 
 def render_first_day(contents: Contents, place_of: Any) -> list[str]:
     """The page's lines; `place_of` names processor, cores and date of one content."""
-    lines = ["## To reach", "", *_table(["work", "aim", "measured", "reached", "on"])]
+    lines = ["## To reach", "", *table_head(["work", "aim", "measured", "reached", "on"])]
     day = contents.get("first-day")
     for row in [] if day is None else day["rows"]:
         lines += [_aim(*cells, place_of(day)) for cells in _AIMS[row["work"]](row)]
@@ -113,11 +115,11 @@ def _defaults(content: dict[str, Any], where: str, place: str) -> list[str]:
         f"On {place}: jobs that name no algorithm, rate or rounds, and scikit-learn on all rows in one table, "
         f"both scored on the same quarter of the rows.{_how_trained(content['rows'][0])}",
         "",
-        *_table(["data", "rows", "columns", "score", "Hekat", "scikit-learn", "difference"]),
+        *table_head(["data", "rows", "columns", "score", "Hekat", "scikit-learn", "difference"]),
     ]
     for row in content["rows"]:
         scores = (f"{row['hekat']:.4f}", f"{row['scikit_learn']:.4f}", f"{row['difference']:+.4f}")
-        lines.append(_line(row["data"], f"{row['rows']:,}", row["columns"], row["score"], *scores))
+        lines.append(table_line(row["data"], f"{row['rows']:,}", row["columns"], row["score"], *scores))
     return lines
 
 
@@ -128,16 +130,8 @@ def _how_trained(row: dict[str, Any]) -> str:
 
 
 def _aim(work: str, aim: str, found: str, reached: bool, place: str) -> str:
-    return _line(work, aim, found, "yes" if reached else "**missed**", place)
+    return table_line(work, aim, found, "yes" if reached else "**missed**", place)
 
 
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:,.1f} MB"
-
-
-def _table(head: list[str]) -> list[str]:
-    return [_line(*head), "|---" * len(head) + "|"]
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pages.markdown import table_line
+
 Results = Mapping[str, dict[str, Any] | None]
 NAMES = ("psi", "vertical", "trees", "networks", "training-mlp", "training-lstm")
 _EXAMPLES = "../../examples"
@@ -39,7 +41,7 @@ def render_flash(results: Results, places: Mapping[str, str]) -> list[str]:
         "beside that CPU, 1.2 to 1.6 beside an NVIDIA P4). Machines, rows and protocols differ: the ratio of "
         "encrypted to plain is what compares.",
         "",
-        _line("application", "its data", "FLASH", "example", "measured here", "page"),
+        table_line("application", "its data", "FLASH", "example", "measured here", "page"),
         "|---|---|---|---|---|---|",
     ]
     lines += [_application_line(results, one, one.first, one.second) for one in APPLICATIONS]
@@ -51,7 +53,7 @@ def render_flash(results: Results, places: Mapping[str, str]) -> list[str]:
         "(Table III; four servers, each with two Xeon E5-2650 v4 and a GeForce RTX 3090) has seconds of an epoch at "
         "100,000 x 10,000 with keys of 2048 bits: FATE's, then its own.",
         "",
-        _line("model", "HAFLO", "FLBooster", "example", "measured here", "page"),
+        table_line("model", "HAFLO", "FLBooster", "example", "measured here", "page"),
         "|---|---|---|---|---|---|",
         *(_application_line(results, one, one.first, one.second) for one in MODELS),
     ]
@@ -61,11 +63,7 @@ def render_flash(results: Results, places: Mapping[str, str]) -> list[str]:
 def _application_line(results: Results, one: Application, *papers: str) -> str:
     figure = one.measured(results)
     page = f"[{one.page.removesuffix('.md')}]({one.page})" if figure else ""
-    return _line(one.name, *papers, f"[`{one.command}`]({_EXAMPLES}/{one.file})", figure or _NOT_YET, page)
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
+    return table_line(one.name, *papers, f"[`{one.command}`]({_EXAMPLES}/{one.file})", figure or _NOT_YET, page)
 
 
 def _row(results: Results, name: str, **wanted: Any) -> dict[str, Any] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pages.markdown import table_line
+
 KERNELS = ("element-wise", "encryption kernels", "powers", "lattice", "products of many", "integers", "in and out")
 
 
@@ -75,7 +77,7 @@ _CHOICES_LINE = (
 
 
 def _targets(rows: list[dict[str, Any]]) -> list[str]:
-    lines = [_line("operation, 2048-bit key", "aim", "measured", "reached"), "|---|---|---|---|"]
+    lines = [table_line("operation, 2048-bit key", "aim", "measured", "reached"), "|---|---|---|---|"]
     for row in rows:
         if "to_reach" not in row:
             continue
@@ -87,7 +89,7 @@ def _targets(rows: list[dict[str, Any]]) -> list[str]:
             if row.get("to_reach_of_ceiling"):
                 measured += f", {100 * row['of_ceiling']:.0f}% of the ceiling"
                 aim += f", {100 * row['to_reach_of_ceiling']:.0f}% of the ceiling"
-        lines.append(_line(row["operation"], aim, measured, "yes" if row["reached"] else "**missed**"))
+        lines.append(table_line(row["operation"], aim, measured, "yes" if row["reached"] else "**missed**"))
     return [*lines, ""]
 
 
@@ -95,7 +97,7 @@ def _operations(rows: list[dict[str, Any]], *, host: bool = True, limits: bool =
     """Operations a second; with `host` beside its cores, with `limits` as part of the ceiling."""
     head = ["operation", "key bits", "items", "a second"]
     head += ["of the ceiling"] * limits + ["host", "times"] * host
-    lines = [_line(*head), "|---" * len(head) + "|"]
+    lines = [table_line(*head), "|---" * len(head) + "|"]
     for row in rows:
         cells = [row["operation"], row["key_bits"] or "", f"{row['items']:,}"]
         cells.append(f"failed: {row['failed']}" if "failed" in row else _amount(row["per_s"]))
@@ -104,7 +106,7 @@ def _operations(rows: list[dict[str, Any]], *, host: bool = True, limits: bool =
         if host:
             beside = "times_cpu" in row
             cells += [_amount(row["cpu_per_s"]), f"{row['times_cpu']:.2g}"] if beside else ["", ""]
-        lines.append(_line(*cells))
+        lines.append(table_line(*cells))
     return lines
 
 
@@ -113,18 +115,18 @@ def _papers(rows: list[dict[str, Any]]) -> list[str]:
     haflo = _of(rows, "HAFLO Table 2")
     if haflo:
         lines += ["### Beside HAFLO's Table 2", "", _HAFLO_LINE.format(source=haflo[0]["source"]), ""]
-        lines += [_line("operator", "Hekat", "HAFLO's GPU", "its CPU"), "|---|---|---|---|"]
+        lines += [table_line("operator", "Hekat", "HAFLO's GPU", "its CPU"), "|---|---|---|---|"]
         for row in haflo:
             published: Mapping[str, float] = row["published"]
-            lines.append(_line(row["operation"], *(_amount(v) for v in (row["per_s"], *published.values()))))
+            lines.append(table_line(row["operation"], *(_amount(v) for v in (row["per_s"], *published.values()))))
         lines.append("")
     flbooster = [row for row in _of(rows, "FLBooster Table IV") if row.get("published")]
     if flbooster:
         lines += ["### Beside FLBooster's Table IV", "", _FLBOOSTER_LINE.format(source=flbooster[0]["source"]), ""]
-        lines += [_line("key bits", "Hekat, values encrypted", "FLBooster, by model"), "|---|---|---|"]
+        lines += [table_line("key bits", "Hekat, values encrypted", "FLBooster, by model"), "|---|---|---|"]
         for row in flbooster:
             theirs = ", ".join(f"{model} {_amount(found['FLBooster'])}" for model, found in row["published"].items())
-            lines.append(_line(row["key_bits"], _amount(row["per_s"]), theirs))
+            lines.append(table_line(row["key_bits"], _amount(row["per_s"]), theirs))
         lines.append("")
     return lines
 
@@ -145,7 +147,3 @@ def _amount(value: float) -> str:
     if value >= 1e9:
         return f"{value / 1e9:.3g} G"
     return f"{value / 1e6:.4g} M" if value >= 1e6 else f"{value:,.0f}"
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

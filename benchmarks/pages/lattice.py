@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pages.markdown import table_head, table_line
+
 STAGES = ("quantise", "mask", "add", "write sum", "unmask", "dequantise")
 _MEMORY_HEAD = ("sends", "reads", "aggregator")
 _COMMITTEE_HEAD = ("members", "deal", "check", "release", "open", "shares")
@@ -57,13 +59,13 @@ def _introduction(content: dict[str, Any], place: str) -> str:
 
 def _aggregation(rows: list[dict[str, Any]]) -> list[str]:
     head = ["bits", "set", "cores", "encrypt", "aggregate", "decrypt", "together", "TenSEAL", "ratio", "upload"]
-    table = _table([*head, "of float32", "TenSEAL's upload"])
+    table = table_head([*head, "of float32", "TenSEAL's upload"])
     for row in rows:
         peer = (
             (f"{1e3 * row['tenseal_total_s']:,.0f} ms", f"{row['times_tenseal']:.0f}") if _has_peer(row) else ("", "")
         )
         table.append(
-            _line(
+            table_line(
                 row["bits"],
                 row["set"],
                 row["cores"],
@@ -84,9 +86,11 @@ _STAGES_LINE = (
 
 
 def _stages(rows: list[dict[str, Any]]) -> list[str]:
-    table = _table(["bits", *STAGES])
+    table = table_head(["bits", *STAGES])
     for row in rows:
-        table.append(_line(row["bits"], *(f"{1e6 * row['stages_ms'][stage] / row['values']:.2f}" for stage in STAGES)))
+        table.append(
+            table_line(row["bits"], *(f"{1e6 * row['stages_ms'][stage] / row['values']:.2f}" for stage in STAGES))
+        )
     return table
 
 
@@ -98,8 +102,10 @@ _THROUGHPUT_LINE = (
 
 def _throughput(rows: list[dict[str, Any]]) -> list[str]:
     names = ("encrypt_per_s", "decrypt_per_s", "encrypt_levels_per_s", "decrypt_levels_per_s", "numpy_mean_per_s")
-    table = _table(["bits", "cores", "encrypt", "decrypt", "mask", "unmask", "NumPy"])
-    return table + [_line(row["bits"], row["cores"], *(f"{row[name] / 1e6:.0f}" for name in names)) for row in rows]
+    table = table_head(["bits", "cores", "encrypt", "decrypt", "mask", "unmask", "NumPy"])
+    return table + [
+        table_line(row["bits"], row["cores"], *(f"{row[name] / 1e6:.0f}" for name in names)) for row in rows
+    ]
 
 
 def _large(rows: list[dict[str, Any]]) -> list[str]:
@@ -109,13 +115,13 @@ def _large(rows: list[dict[str, Any]]) -> list[str]:
         f"what comes to a party's own update of {_megabytes(row['update_bytes'])} while it sends and while it reads "
         "the mean, and what the aggregator takes: its accumulator and the upload that it checks.",
         "",
-        *_table(["cores", "encrypt", "aggregate", "decrypt", "together", "one upload at 1 Gbit/s", *_MEMORY_HEAD]),
+        *table_head(["cores", "encrypt", "aggregate", "decrypt", "together", "one upload at 1 Gbit/s", *_MEMORY_HEAD]),
     ]
     for row in rows:
         seconds = ("encrypt_s", "aggregate_s", "decrypt_s", "total_s", "upload_at_1_gbit_s")
         memory = ("party_sends_rise_bytes", "party_reads_rise_bytes", "aggregator_rise_bytes")
         lines.append(
-            _line(
+            table_line(
                 row["cores"], *(f"{row[name]:.2f} s" for name in seconds), *(_megabytes(row[name]) for name in memory)
             )
         )
@@ -131,11 +137,11 @@ def _rounds(rows: list[dict[str, Any]]) -> list[str]:
         "secrets, a member checks what it was dealt and releases, with all signatures; the shares a party sends."
         f"{_shares_of_another_release(rows)}",
         "",
-        *_table(["parties", "set", "a party", "aggregator", "for each party", "its memory", *_COMMITTEE_HEAD]),
+        *table_head(["parties", "set", "a party", "aggregator", "for each party", "its memory", *_COMMITTEE_HEAD]),
     ]
     for row in rows:
         lines.append(
-            _line(
+            table_line(
                 row["parties"],
                 row["set"],
                 f"{1e3 * row['party_s']:.0f} ms",
@@ -167,11 +173,3 @@ def _has_peer(row: dict[str, Any]) -> bool:
 
 def _megabytes(count: int) -> str:
     return f"{count / 1e6:,.1f} MB"
-
-
-def _table(head: list[str]) -> list[str]:
-    return [_line(*head), "|---" * len(head) + "|"]
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hekat.scheme.lattice import choose_parameters
+from pages.markdown import table_head, table_line
 
 Contents = Mapping[str, dict[str, Any] | None]
 
@@ -46,12 +47,12 @@ def render_network(contents: Contents, place_of: Any) -> list[str]:
 
 def _aims(contents: Contents, place_of: Any) -> list[str]:
     """Every aim beside what was measured; an aim that was missed says so."""
-    table = _table(["work", "aim", "measured", "reached", "on"])
+    table = table_head(["work", "aim", "measured", "reached", "on"])
     for name, describe in _AIMS.items():
         content = contents.get(name)
         for cells in [] if content is None else describe(content):
             *shown, reached = cells
-            table.append(_line(*shown, "yes" if reached else "**missed**", place_of(content)))
+            table.append(table_line(*shown, "yes" if reached else "**missed**", place_of(content)))
     return table
 
 
@@ -151,14 +152,14 @@ def _links(content: dict[str, Any], place: str) -> list[str]:
     for model in dict.fromkeys(row["model"] for row in content["rows"]):
         rows = [row for row in content["rows"] if row["model"] == model]
         lines += [f"**{model}**, {rows[0]['values']:,} values:", ""]
-        lines += _table(["way", *links, "a party up", "of float32", "down", "of float32"])
+        lines += table_head(["way", *links, "a party up", "of float32", "down", "of float32"])
         for way in dict.fromkeys(row["way"] for row in rows):
             own = {row["link"]: row for row in rows if row["way"] == way}
             last = next(iter(own.values()))
             cells = [_seconds(own[link]["round_s"]) if link in own else "" for link in links]
             sizes = [_megabytes(last["up_bytes"]), f"{last['up_of_float32']:.2f}"]
             sizes += [_megabytes(last["down_bytes"]), f"{last['down_of_float32']:.2f}"]
-            lines.append(_line(WAYS[way], *cells, *sizes))
+            lines.append(table_line(WAYS[way], *cells, *sizes))
         lines.append("")
     lines += [*_left_out(content["left_out"]), *_missing(content["missing"])]
     return [*lines, *_shares(content["rows"]), *_dollars(content["rows"])]
@@ -177,13 +178,13 @@ def _vertical_links(content: dict[str, Any], place: str) -> list[str]:
         f"messages in the clear. Losses are the same to six digits, and to 1e-4 by the check. "
         f"Shaping: shaping relay; {content['shaping']}.",
         "",
-        *_table(["way", *links, "a run's bytes from guest and host"]),
+        *table_head(["way", *links, "a run's bytes from guest and host"]),
     ]
     for form, kind in dict.fromkeys((row["form"], row["kind"]) for row in rows):
         own = {row["link"]: row for row in rows if (row["form"], row["kind"]) == (form, kind)}
         times = {link: f" ({row['times_plain']:.1f})" if "times_plain" in row else "" for link, row in own.items()}
         cells = [f"{own[link]['iteration_s']:.3f} s{times[link]}" for link in links]
-        lines.append(_line(f"`{form}, {kind}`", *cells, _megabytes(own[links[0]]["sent_bytes"])))
+        lines.append(table_line(f"`{form}, {kind}`", *cells, _megabytes(own[links[0]]["sent_bytes"])))
     return lines
 
 
@@ -215,14 +216,14 @@ def _shares(rows: list[dict[str, Any]]) -> list[str]:
         "What part of a round is the link's, the round over loopback taken off; FedML-HE's Fig. 12 shows this for its "
         "ResNet-50, local training within the whole, at 5 GB/s, 592 MB/s and 15.6 MB/s:",
         "",
-        *_table(["model", "way", *links]),
+        *table_head(["model", "way", *links]),
     ]
     for model in dict.fromkeys(row["model"] for row in rows):
         for way in kept:
             own = {row["link"]: row["round_s"] for row in rows if (row["model"], row["way"]) == (model, way)}
             if (model, way) in fastest and len(own) > 1:
                 parts = [max(0.0, 1 - fastest[model, way] / own[link]) if link in own else None for link in links]
-                lines.append(_line(model, WAYS[way], *("" if part is None else f"{part:.0%}" for part in parts)))
+                lines.append(table_line(model, WAYS[way], *("" if part is None else f"{part:.0%}" for part in parts)))
     return [*lines, ""]
 
 
@@ -241,13 +242,13 @@ def _dollars(rows: list[dict[str, Any]]) -> list[str]:
         f"a value, {bits.upload_bits:g} and {bits.download_bits:g} in place of 32, for as many rounds as plain "
         "training took; shares and seals are not in it.",
         "",
-        *_table(["model", "FATE", "BatchCrypt", "plain", "Hekat, projected", "less than FATE"]),
+        *table_head(["model", "FATE", "BatchCrypt", "plain", "Hekat, projected", "less than FATE"]),
     ]
     for model in known:
         stock, batch, plain = TRAFFIC_GB[model]
         projected = plain * of_float32
         cells = [f"{gb:,.1f} GB, ${gb * DOLLARS_A_GB:,.2f}" for gb in (stock, batch, plain, projected)]
-        lines.append(_line(model, *cells, f"{1 - projected / stock:.2%}"))
+        lines.append(table_line(model, *cells, f"{1 - projected / stock:.2%}"))
     return [*lines, "", "BatchCrypt says 97.4 %, 98.6 % and 98.8 % less than FATE (section 6.5).", ""]
 
 
@@ -278,12 +279,12 @@ def _vertical(content: dict[str, Any], place: str) -> list[str]:
         f"**Set intersection and regression by columns**, on {place}, from a run's start to its end at the guest, in "
         "turns with the same job in one process; losses are equal:",
         "",
-        *_table(["data", "form", "epochs", "over the engine", "one process", "times"]),
+        *table_head(["data", "form", "epochs", "over the engine", "one process", "times"]),
     ]
     for row in content["rows"]:
         data = f"{row['data']}, {row['rows']:,} x {row['columns']}"
         seconds = (_seconds(row["engine_s"]), _seconds(row["one_process_s"]))
-        lines.append(_line(data, f"`{row['form']}`", row["epochs"], *seconds, f"{row['times_one_process']:.2f}"))
+        lines.append(table_line(data, f"`{row['form']}`", row["epochs"], *seconds, f"{row['times_one_process']:.2f}"))
     return lines
 
 
@@ -300,14 +301,16 @@ def _flower(content: dict[str, Any], place: str) -> list[str]:
 
 def _engine_table(rows: list[dict[str, Any]]) -> list[str]:
     named = ["right"] if any("right_share" in row for row in rows) else []
-    table = _table(["run", "a round", "over plain, median of turns", "processor", "bytes passed", "rounds", *named])
+    table = table_head(["run", "a round", "over plain, median of turns", "processor", "bytes passed", "rounds", *named])
     for row in rows:
         right = [f"{row['right_share']:.2%}" for _ in named]
         times = f"{row['times_plain']:.2f}" if "times_plain" in row else ""
         passed = _megabytes(row["passed_bytes"]) if row.get("passed_bytes") else ""
         processor = _seconds(row["processor_s"])
         table.append(
-            _line(APPS[row["way"]], _seconds(row["round_s"]), times, processor, passed, f"{row['rounds']:g}", *right)
+            table_line(
+                APPS[row["way"]], _seconds(row["round_s"]), times, processor, passed, f"{row['rounds']:g}", *right
+            )
         )
     return table
 
@@ -330,11 +333,11 @@ def _rounds(content: dict[str, Any], place: str) -> list[str]:
         f"{count} rounds of four parties, 100,000 values, on {place}, {_seconds(content['round_s'])} a round; resident "
         "memory:",
         "",
-        *_table(["role", f"after round {count // 10}", f"after round {count}", "growth"]),
+        *table_head(["role", f"after round {count // 10}", f"after round {count}", "growth"]),
     ]
     for row in content["rows"]:
         sizes = (f"{row['early_mib']:g} MiB", f"{row['late_mib']:g} MiB")
-        lines.append(_line(row["role"], *sizes, f"{row['growth']:+.1%}"))
+        lines.append(table_line(row["role"], *sizes, f"{row['growth']:+.1%}"))
     return lines
 
 
@@ -369,11 +372,3 @@ def _seconds(seconds: float) -> str:
 
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:,.1f} MB" if count >= 1e5 else f"{count / 1e3:,.0f} kB"
-
-
-def _table(head: list[str]) -> list[str]:
-    return [_line(*head), "|---" * len(head) + "|"]
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pages.markdown import table_head, table_line
+
 NAMES = ("networks", "networks-accuracy")
 
 Content = dict[str, Any]
@@ -35,12 +37,12 @@ def render_networks(contents: Mapping[str, Content | None], place: Callable[[Con
 
 def _aims(rows: list[Content]) -> list[str]:
     """A line for each aim of each row."""
-    lines = ["## To reach", "", *_table(["work", "measured", "to reach", "met", "known elsewhere, other machines"])]
+    lines = ["## To reach", "", *table_head(["work", "measured", "to reach", "met", "known elsewhere, other machines"])]
     for row in rows:
         for name, most in row.get("to_reach", {}).items():
             describe, unit = _FIGURES[name]
             met, known = "yes" if row["met"][name] else "**missed**", row["known_elsewhere"].get(name, "")
-            lines.append(_line(row["what"], describe(row[name]), f"at most {most:g} {unit}".rstrip(), met, known))
+            lines.append(table_line(row["what"], describe(row[name]), f"at most {most:g} {unit}".rstrip(), met, known))
     return [*lines, ""]
 
 
@@ -60,7 +62,7 @@ def _split_network(rows: list[Content], place: str) -> list[str]:
         "all cores and roles, bytes are of both parties, sealed. Losses were held against the same network with all "
         "columns in one place, in float64.",
         "",
-        *_table(
+        *table_head(
             [
                 "host's bottom", "layer", "an epoch", "least to most", "processor", "in the clear", "its processor",
                 "times", "times by processor", "sent", "the first epoch", "sent",
@@ -69,7 +71,7 @@ def _split_network(rows: list[Content], place: str) -> list[str]:
     ]  # fmt: skip
     for row in measured:
         lines.append(
-            _line(
+            table_line(
                 _bottom(row),
                 row["layer"],
                 _seconds(row["seconds"]),
@@ -83,8 +85,8 @@ def _split_network(rows: list[Content], place: str) -> list[str]:
             )
         )
     steps = sorted({step for row in measured for step in row["steps_s"]})
-    lines += ["", *_table(["step of an epoch, both parties", *map(_bottom, measured)])]
-    lines += [_line(step, *(_seconds(row["steps_s"].get(step, 0.0)) for row in measured)) for step in steps]
+    lines += ["", *table_head(["step of an epoch, both parties", *map(_bottom, measured)])]
+    lines += [table_line(step, *(_seconds(row["steps_s"].get(step, 0.0)) for row in measured)) for step in steps]
     lines.append("")
     for peer in (row for row in rows if row["part"] == "fate_form"):
         lines += [
@@ -117,7 +119,7 @@ def _encrypted_model(rows: list[Content], place: str) -> list[str]:
         "`none`: the same fixed point, unencrypted. Weights were held against NumPy's first. Roles compute one after "
         "the other, on all cores; medians of turns, bytes of all roles, sealed.",
         "",
-        *_table(
+        *table_head(
             [
                 "protection", "a run", "least to most", "processor", "in the clear", "its processor", "times", "sent",
                 "a further epoch", "in the clear", "times", "sent", "NumPy's steps",
@@ -126,7 +128,7 @@ def _encrypted_model(rows: list[Content], place: str) -> list[str]:
     ]  # fmt: skip
     for row in measured:
         lines.append(
-            _line(
+            table_line(
                 f"{row['protection']} {row['key_bits'] or ''}".strip(),
                 _seconds(row["seconds"]),
                 f"{row['least_s']:.2f} to {row['most_s']:.2f} s" if row["turns"] > 1 else "",
@@ -161,14 +163,14 @@ def _accuracy(rows: list[Content], place: str) -> list[str]:
         "is over seeds. In one place is the same network, or the minimum of the same loss, with all rows and columns "
         "in one table, in float64; the log loss is scikit-learn's on it, which no encrypted model has.",
         "",
-        *_table(["training", "seeds", "AUC", "spread", "in one place", "below", "to reach", "met", "log loss"]),
+        *table_head(["training", "seeds", "AUC", "spread", "in one place", "below", "to reach", "met", "log loss"]),
     ]
     for row in rows:
         met = "yes" if row["met"]["below"] else "**missed**"
         figures = (f"{row[name]:.4f}" for name in ("auc", "spread", "joined_auc", "below"))
         aim = f"at most {row['to_reach']['below']:g}"
         beside = f"{row['log_loss_auc']:.4f}" if "log_loss_auc" in row else ""
-        lines.append(_line(row["what"], row["seeds"], *figures, aim, met, beside))
+        lines.append(table_line(row["what"], row["seeds"], *figures, aim, met, beside))
     return [*lines, ""]
 
 
@@ -187,7 +189,7 @@ def _aggregation(rows: list[Content], place: str) -> list[str]:
         "*Processor* is the time of all cores and all roles. Bytes are one party's, sealed; memory is the peak of "
         "all roles in one process. Every mean was held against the mean in float64 first.",
         "",
-        *_table(
+        *table_head(
             [
                 "network", "values", "all roles", "least to most", "processor", "in the clear", "its processor",
                 "times", "times by processor", "a party works", "aggregator works", "up", "down", "float32, one way",
@@ -197,7 +199,7 @@ def _aggregation(rows: list[Content], place: str) -> list[str]:
     ]  # fmt: skip
     for row in measured:
         lines.append(
-            _line(
+            table_line(
                 row["model"],
                 f"{row['values']:,}",
                 _seconds(row["seconds"]),
@@ -215,13 +217,13 @@ def _aggregation(rows: list[Content], place: str) -> list[str]:
         "The operations alone, without messages, by `hekat.fedml_he` on one core in processor time: one party's "
         "encryption and decryption and the server's sum, beside NumPy's weighted mean of as many float32 models.",
         "",
-        *_table(
+        *table_head(
             ["network", "a party encrypts", "server adds", "a party decrypts", "together", "NumPy's mean", "times"]
         ),
     ]
     for row in measured:
         cells = (_seconds(row[name]) for name in ("encrypt_s", "aggregate_s", "decrypt_s", "operations_s", "numpy_s"))
-        lines.append(_line(row["model"], *cells, f"{row['times_numpy']:.2f}"))
+        lines.append(table_line(row["model"], *cells, f"{row['times_numpy']:.2f}"))
     return [*lines, ""]
 
 
@@ -231,11 +233,3 @@ def _seconds(value: float) -> str:
 
 def _megabytes(value: float) -> str:
     return f"{value / 1e6:,.1f} MB"
-
-
-def _table(head: list[str]) -> list[str]:
-    return [_line(*head), "|---" * len(head) + "|"]
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

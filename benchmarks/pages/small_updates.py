@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pages.markdown import table_line
+
 Row = Mapping[str, Any]
 _WAYS = ("vote", "random_k", "top_k")
 
@@ -24,11 +26,11 @@ def render_table_6(content: Row | None, place: str) -> Iterator[str]:
         "the aggregator. The paper's figures are its own, of one upload under CKKS: of all values, with DoubleSqueeze",
         "of k = 1,000,000 for the ResNet-18, and with LoRA for BERT.",
     )
-    yield _line("model", "what is sent", "values", "up, MB", "down, MB", "CPU s", "the paper's cell")
+    yield table_line("model", "what is sent", "values", "up, MB", "down, MB", "CPU s", "the paper's cell")
     yield "|---|---|---|---|---|---|---|"
     for row in content["rows"]:
         sizes = (row["up_bytes"], row["down_bytes"])
-        yield _line(
+        yield table_line(
             f"{row['model']}, {row['values']:,}",
             row["way"],
             f"{row['sent_values']:,}",
@@ -56,7 +58,7 @@ def render_agreement(content: Row | None, place: str) -> Iterator[str]:
     for data in dict.fromkeys(row["data"] for row in rows):
         of_data = [row for row in rows if row["data"] == data]
         yield f"{data}, a network of {of_data[0]['values']:,} values:\n"
-        yield _line("share sent", *_WAYS, "bytes up, by vote", "by random_k")
+        yield table_line("share sent", *_WAYS, "bytes up, by vote", "by random_k")
         yield "|---" * (len(_WAYS) + 3) + "|"
         for share in sorted({row["keep"] for row in of_data}, reverse=True):
             yield _shares_line(share, [row for row in of_data if row["keep"] == share])
@@ -69,12 +71,8 @@ def _shares_line(share: float, rows: Sequence[Row]) -> str:
     ways = [found.get(way, found.get("all")) for way in _WAYS]
     scores = [f"{row['loss']:.3f} ({100 * row['accuracy']:.1f}%)" if row else "" for row in ways]
     sizes = [f"{row['up_bytes'] / 1e3:,.1f} kB" if row else "" for row in ways[:2]]
-    return _line(f"{share:g}", *scores, *sizes)
+    return table_line(f"{share:g}", *scores, *sizes)
 
 
 def _prose(*lines: str) -> str:
     return textwrap.fill(" ".join(lines), 118, break_on_hyphens=False, break_long_words=False) + "\n"
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from pages.markdown import table_head, table_line
 from trees.columns import describe_row
 from trees.papers import flash_table
 
@@ -41,12 +42,14 @@ def render_trees(contents: Mapping[str, Content | None], place: Callable[[Conten
 
 def _aims(rows: list[Content]) -> list[str]:
     """A line for each aim of each row."""
-    lines = ["## To reach", "", *_table(["work", "measured", "to reach", "met", "known elsewhere, other machines"])]
+    lines = ["## To reach", "", *table_head(["work", "measured", "to reach", "met", "known elsewhere, other machines"])]
     for row in rows:
         for name, most in row["to_reach"].items():
             met = "yes" if row["met"][name] else "**missed**"
             known = row["known_elsewhere"].get(name, "")
-            lines.append(_line(_name(row), _FIGURES[name](row[name]), f"at most {most:g} {_UNITS[name]}", met, known))
+            lines.append(
+                table_line(_name(row), _FIGURES[name](row[name]), f"at most {most:g} {_UNITS[name]}", met, known)
+            )
     return [*lines, ""]
 
 
@@ -65,7 +68,7 @@ def _trees(content: Content, place: str) -> list[str]:
         "and rate. Bytes are a tree's, with seals. `lattice` has 128 bits of security, Paillier with keys of 2048 bits "
         "about 112.",
         "",
-        *_table(
+        *table_head(
             [
                 "columns and protection", "a tree", "least to most", "guest works", "a host works", "processor",
                 "in the clear", "its processor", "times", "LightGBM", "its processor", "guest sends",
@@ -75,7 +78,7 @@ def _trees(content: Content, place: str) -> list[str]:
     ]  # fmt: skip
     for row in _measured(content):
         lines.append(
-            _line(
+            table_line(
                 _name(row),
                 _seconds(row["tree_s"]),
                 _spread(row),
@@ -100,11 +103,11 @@ def _parts(content: Content) -> list[str]:
         "the way of rows; *sealing* is the channel's; the *rest* has no clock of its own: packing, hashing and "
         "recording messages, and their way between threads. Means over a turn in the middle, all parties.",
         "",
-        *_table(["columns and protection", "a tree", *PARTS]),
+        *table_head(["columns and protection", "a tree", *PARTS]),
     ]
     for row in _measured(content):
         parts = (_seconds(row["parts_s"][part]) for part in PARTS)
-        lines.append(_line(_name(row), _seconds(row["tree_s"]), *parts))
+        lines.append(table_line(_name(row), _seconds(row["tree_s"]), *parts))
     return [*lines, ""]
 
 
@@ -118,11 +121,11 @@ def _predictions(content: Content) -> list[str]:
         "Every owner answers all its splits for all rows, and the guest reads the scores; they equal the plain "
         "booster's to the last bit.",
         "",
-        *_table(["rows and columns", "trees", "all rows", "least to most", "processor", "sent, all parties"]),
+        *table_head(["rows and columns", "trees", "all rows", "least to most", "processor", "sent, all parties"]),
     ]
     for row in rows:
         cells = (_seconds(row["seconds"]), _spread(row), _seconds(row["cpu_s"]), _megabytes(row["mb"]))
-        lines.append(_line(row["what"], row["trees"], *cells))
+        lines.append(table_line(row["what"], row["trees"], *cells))
     return [*lines, ""]
 
 
@@ -137,22 +140,22 @@ def _papers(content: Content) -> list[str]:
             f"figures are known elsewhere, not measured here: {flash['shape']}, {flash['hardware']}; it says neither "
             "depth nor bins, nor how many trees an epoch has.",
             "",
-            *_table(["step", "in the clear", "encrypted", "FLASH, clear", "FLASH, encrypted"]),
+            *table_head(["step", "in the clear", "encrypted", "FLASH, clear", "FLASH, encrypted"]),
         ]
         for step in flash_table(row):
             names = ("clear_s", "encrypted_s", "flash_clear_s", "flash_encrypted_s")
-            lines.append(_line(step["step"], *(_seconds(step[name]) for name in names)))
+            lines.append(table_line(step["step"], *(_seconds(step[name]) for name in names)))
         whole = (_seconds(row["clear_s"]), f"{_seconds(row['tree_s'])}, {row['times_clear']:.2f} times")
-        lines += [_line("the whole tree", *whole, "", f"{flash['times_in_all']:.2f} times in all"), ""]
+        lines += [table_line("the whole tree", *whole, "", f"{flash['times_in_all']:.2f} times in all"), ""]
     lines += [
         f"Seconds an epoch, known elsewhere: {flbooster['source']}; {flbooster['hardware']}. None of these shapes was "
         "measured here, and half of each data set's columns are the guest's.",
         "",
-        *_table(["data", "rows x columns", "key bits", "FATE", "HAFLO", "FLBooster"]),
+        *table_head(["data", "rows x columns", "key bits", "FATE", "HAFLO", "FLBooster"]),
     ]
     for one in flbooster["rows"]:
         seconds = (f"{one[name]:,.0f} s" for name in ("fate_s", "haflo_s", "flbooster_s"))
-        lines.append(_line(one["data"], one["shape"], one["key_bits"], *seconds))
+        lines.append(table_line(one["data"], one["shape"], one["key_bits"], *seconds))
     return [*lines, ""]
 
 
@@ -166,7 +169,7 @@ def _across_rows(content: Content, place: str) -> list[str]:
         "rounded are the plain booster's, node by node. Six roles compute one after the other here; on machines of "
         "their own the parties compute at once, and what the busiest of them works counts, with the aggregator's.",
         "",
-        *_table(
+        *table_head(
             [
                 "protection", "a tree", "least to most", "a party works", "aggregator works", "processor", "times",
                 "times by processor", "LightGBM", "parties send", "aggregator sends",
@@ -175,7 +178,7 @@ def _across_rows(content: Content, place: str) -> list[str]:
     ]  # fmt: skip
     for row in content["rows"]:
         lines.append(
-            _line(
+            table_line(
                 f"`{row['protection']}`",
                 _seconds(row["tree_s"]),
                 _spread(row),
@@ -189,9 +192,9 @@ def _across_rows(content: Content, place: str) -> list[str]:
         )
     protections = [row["protection"] for row in content["rows"]]
     steps = sorted({step for row in content["rows"] for step in row["steps_s"]})
-    lines += ["", *_table(["step of a tree, all roles", *(f"`{name}`" for name in protections)])]
+    lines += ["", *table_head(["step of a tree, all roles", *(f"`{name}`" for name in protections)])]
     for step in steps:
-        lines.append(_line(step, *(_milliseconds(row["steps_s"].get(step)) for row in content["rows"])))
+        lines.append(table_line(step, *(_milliseconds(row["steps_s"].get(step)) for row in content["rows"])))
     return [*lines, ""]
 
 
@@ -207,7 +210,7 @@ def _accuracy(content: Content, place: str) -> list[str]:
         "leaves and rows in a leaf. Better by is a difference of AUC, or the part by which RMSE is lower; the spread "
         "is the difference's over draws, in the metric's own units.",
         "",
-        *_table(
+        *table_head(
             [
                 "data",
                 "rows x columns",
@@ -226,7 +229,7 @@ def _accuracy(content: Content, place: str) -> list[str]:
     for row in content["rows"]:
         met = "yes" if row["better_than_lightgbm"] >= -row["allowed"] else "**missed**"
         lines.append(
-            _line(
+            table_line(
                 row["data"],
                 f"{row['rows']:,} x {row['columns']}",
                 row["metric"],
@@ -269,11 +272,3 @@ def _milliseconds(value: float | None) -> str:
 
 def _megabytes(value: float) -> str:
     return f"{value:,.1f} MB"
-
-
-def _table(head: list[str]) -> list[str]:
-    return [_line(*head), "|---" * len(head) + "|"]
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

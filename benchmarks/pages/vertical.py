@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pages.markdown import table_head, table_line
+
 PARTS = ("encrypt", "products", "decrypt", "plain", "sealing", "idle")
 
 
@@ -31,12 +33,12 @@ def render_intersection(content: dict[str, Any], place: str) -> list[str]:
         f"On {place}: both parties' seconds together, the result checked against Python's sets. One core is processor "
         "time; a process for each party is the wall's. Beside them, on one core, what does the same.",
         "",
-        *_table(["ids and protocol", "cores", "seconds", "beside", "its seconds", "ratio", "to reach"]),
+        *table_head(["ids and protocol", "cores", "seconds", "beside", "its seconds", "ratio", "to reach"]),
     ]
     for row in content["rows"]:
         has_other = row.get("other_s") is not None
         lines.append(
-            _line(
+            table_line(
                 row["work"],
                 row["cores"],
                 _seconds(row.get("processor_s", row["wall_s"])),
@@ -70,7 +72,7 @@ def _protection(row: dict[str, Any]) -> str:
 
 
 def _training(rows: list[dict[str, Any]]) -> list[str]:
-    table = _table(
+    table = table_head(
         [
             "form",
             "protection",
@@ -85,7 +87,7 @@ def _training(rows: list[dict[str, Any]]) -> list[str]:
     )
     for row in rows:
         table.append(
-            _line(
+            table_line(
                 f"`{row['form']}`",
                 _protection(row),
                 _seconds(row["seconds"]),
@@ -109,11 +111,11 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
         "scaled up by rows, and by batches for what is done once a column. A ratio is over Hekat's run above, on all "
         "cores; beside it, what two such processes would be at no loss.",
         "",
-        *_table(["beside", "key bits", "rows measured", "an epoch", "ratio", "two processes"]),
+        *table_head(["beside", "key bits", "rows measured", "an epoch", "ratio", "two processes"]),
     ]
     for row in rows:
         lines.append(
-            _line(
+            table_line(
                 row["peer"],
                 row["key_bits"],
                 row["sample_rows"],
@@ -140,11 +142,11 @@ def _flash(content: dict[str, Any], run: dict[str, Any]) -> list[str]:
         f"The steps of FLASH's Table 1 in form `arbiter`, {_protection(run)}, {run['what']}, {batch}; beside them "
         "FLASH's own figures, known elsewhere (about 100,000 rows, 80 + 1 columns, ten cores).",
         "",
-        *_table(["step", "in the clear", "encrypted", "times", "FLASH, clear", "FLASH, encrypted"]),
+        *table_head(["step", "in the clear", "encrypted", "times", "FLASH, clear", "FLASH, encrypted"]),
     ]
     for row in run["flash"]:
         lines.append(
-            _line(
+            table_line(
                 row["step"],
                 _milliseconds(row["clear_s"]),
                 _milliseconds(row["encrypted_s"]),
@@ -154,7 +156,7 @@ def _flash(content: dict[str, Any], run: dict[str, Any]) -> list[str]:
             )
         )
     lines.append(
-        _line(
+        table_line(
             "the whole run",
             _milliseconds(run["clear_s"]),
             _milliseconds(run["seconds"]),
@@ -177,13 +179,13 @@ def _elsewhere(rows: list[dict[str, Any]]) -> list[str]:
         "Shapes whose seconds are known elsewhere, one epoch, form `arbiter`. Where rules on gradients are waived, a "
         "run is refused unless job and sites accept in words that labels and columns may be learned:",
         "",
-        *_table(["shape", "protection", "an epoch", *PARTS, "in the clear", "elsewhere", "there in the clear"]),
+        *table_head(["shape", "protection", "an epoch", *PARTS, "in the clear", "elsewhere", "there in the clear"]),
     ]
     for row in rows:
         there = row["elsewhere"]
         scaled = "" if row["share"] == 1 else f", scaled up from a share of {row['share']:g}"
         lines.append(
-            _line(
+            table_line(
                 row["what"] + _waived(row),
                 _protection(row),
                 _seconds(row["scaled_s"]) + scaled,
@@ -206,12 +208,12 @@ def _auc(content: dict[str, Any]) -> list[str]:
         "scikit-learn's logistic regression on the joined table as it is; what the Taylor objective itself costs "
         "stands beside, trained in one place, and what a limit on the columns does for scikit-learn:",
         "",
-        *_table(["columns", "trained", "AUC", "difference", "to reach", "seconds"]),
+        *table_head(["columns", "trained", "AUC", "difference", "to reach", "seconds"]),
     ]
     for row in content["auc"]:
         ours = "seconds" in row
         lines.append(
-            _line(
+            table_line(
                 row["what"] + _waived(row),
                 f"`{row['trained']}`" if ours else row["trained"],
                 f"{row['auc']:.4f}",
@@ -229,11 +231,3 @@ def _seconds(seconds: float) -> str:
 
 def _milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:,.0f} ms"
-
-
-def _table(head: list[str]) -> list[str]:
-    return [_line(*head), "|---" * len(head) + "|"]
-
-
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"

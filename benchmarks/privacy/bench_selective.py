@@ -1,15 +1,15 @@
 """One sum of 25,557,032 values (ResNet-50), masked in part: bytes, and CPU seconds of a party and the aggregator.
 
 The values are float32, masks are random. The mean is held against the one of a sum that is masked whole: they are equal
-bit for bit. CPU seconds of all threads together, the least of some turns; dealing, sealing, sending and signatures are
-in none of the figures. A party sends once and reads once a round; the aggregator adds each party's upload and writes
-the sum once. Run it in benchmarks/: python -m privacy.bench_selective.
+bit for bit. CPU seconds of all threads together, medians of some turns; dealing, sealing, sending and signatures are in
+none of the figures. A party sends once and reads once a round; the aggregator adds each party's upload and writes the
+sum once. Beside them the same mean of plain float32 in NumPy. Run it in benchmarks/: python -m privacy.bench_selective.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -42,8 +42,8 @@ from hekat.scheme.lattice import (
 from measuring.record import machine, print_rows, write_results
 
 VALUE_COUNT, PARTY_COUNT, VALUE_BITS, WEIGHT_MAX = 25_557_032, 5, 16, 1000
-TURNS = 3
-FRACTIONS = (0.1, 0.3, 0.5, 1.0)
+TURNS = 5
+FRACTIONS = (0.0, 0.1, 0.3, 0.5, 1.0)
 PARTIES = ("a", "b", "c", "d", "e")
 NAME, SEED = "weight", 7
 PARAMETERS = choose_parameters(VALUE_BITS, PARTY_COUNT)
@@ -103,39 +103,69 @@ class Sum:
         return blocks.read(decryptor, PARTY_COUNT)
 
 
+class Stopwatches:
+    """CPU seconds by step, a figure for each turn."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, list[float]] = {step: [] for step in ("send_s", "add_s", "write_s", "read_s")}
+
+    def time(self, step: str, times: int, work: Callable[..., Any], *given: Any) -> Any:
+        """What `work` returned; its time is that of `times` equal works."""
+        start = time.process_time()
+        result = work(*given)
+        self._turns[step].append((time.process_time() - start) / times)
+        return result
+
+    def medians(self) -> dict[str, float]:
+        return {step: round(statistics.median(turns), 3) for step, turns in self._turns.items()}
+
+
 def measure(values: FloatArray, fraction: float, whole: FloatArray | None, turns: int) -> tuple[dict[str, Any], Any]:
     """One row and the mean, once that was found equal to the mean of a sum that is masked whole."""
     chosen = np.random.default_rng(SEED).random(values.size) < fraction
     made = Sum(values, None if fraction == 1 else Mask.from_arrays({NAME: chosen}))
-    seconds = {"send_s": math.inf, "add_s": math.inf, "write_s": math.inf, "read_s": math.inf}
-
-    def timed(part: str, times: int, work: Callable[..., Any], *given: Any) -> Any:
-        start = time.process_time()
-        result = work(*given)
-        seconds[part] = min(seconds[part], (time.process_time() - start) / times)
-        return result
-
+    watches = Stopwatches()
     for _ in range(turns):
         secrets = [generate_secret(PARAMETERS) for _ in range(PARTY_COUNT)]
         decryptor = Decryptor(PARAMETERS, sum_secrets(secrets), KEY)
-        uploads = timed("send_s", PARTY_COUNT, made.send_all, secrets)
+        uploads = watches.time("send_s", PARTY_COUNT, made.send_all, secrets)
         total = made.begin()
-        timed("add_s", PARTY_COUNT, made.add_all, total, uploads)
-        messages = timed("write_s", 1, made.write, total)
-        mean = timed("read_s", 1, made.read, messages, decryptor).mean[NAME]
+        watches.time("add_s", PARTY_COUNT, made.add_all, total, uploads)
+        messages = watches.time("write_s", 1, made.write, total)
+        mean = watches.time("read_s", 1, made.read, messages, decryptor).mean[NAME]
         assert whole is None or np.array_equal(mean, whole)
     upload_bytes = sum(len(block) for part in uploads[0] for block in part)
     download_bytes = sum(len(one.sums if isinstance(one, ClearSumBlockMessage) else one.written) for one in messages)
-    row = {
-        "masked": fraction,
-        "values": values.size,
-        "in_the_clear": made.streams().clear_count,
+    row = {"masked": fraction, "values": values.size, "in_the_clear": made.streams().clear_count}
+    return row | _sizes(upload_bytes, download_bytes, values) | watches.medians(), mean
+
+
+def measure_plain(values: FloatArray, turns: int) -> dict[str, Any]:
+    """The same mean without any protection: float32 as bytes, weighted and added in float32."""
+    watches = Stopwatches()
+    weight = np.float32(1 / PARTY_COUNT)
+    for _ in range(turns):
+        uploads = watches.time("send_s", PARTY_COUNT, lambda: [values.tobytes() for _ in range(PARTY_COUNT)])
+        total = np.zeros_like(values)
+
+        def add_all(total: FloatArray = total, uploads: list[bytes] = uploads) -> None:
+            for upload in uploads:
+                np.add(total, np.frombuffer(upload, np.float32) * weight, out=total)
+
+        watches.time("add_s", PARTY_COUNT, add_all)
+        download = watches.time("write_s", 1, total.tobytes)
+        mean = watches.time("read_s", 1, lambda sent=download: np.frombuffer(sent, np.float32).copy())
+        assert np.allclose(mean, values, rtol=1e-5)
+    row = {"masked": None, "values": values.size, "in_the_clear": values.size}
+    return row | _sizes(values.nbytes, len(download), values) | watches.medians()
+
+
+def _sizes(upload_bytes: int, download_bytes: int, values: FloatArray) -> dict[str, Any]:
+    return {
         "upload_mb": round(upload_bytes / 1e6, 1),
         "to_float32": round(upload_bytes / values.nbytes, 2),
         "download_mb": round(download_bytes / 1e6, 1),
-        **{part: round(found, 2) for part, found in seconds.items()},
     }
-    return row, mean
 
 
 def main() -> None:
@@ -147,7 +177,7 @@ def main() -> None:
     values = np.random.default_rng(SEED).normal(size=options.values).astype(np.float32)
     row, whole = measure(values, 1.0, None, options.turns)
     rows = [measure(values, fraction, whole, options.turns)[0] for fraction in FRACTIONS if fraction < 1]
-    rows.append(row)
+    rows += [row, measure_plain(values, options.turns)]
     print_rows(rows)
     print(machine())
     if not options.no_write:

@@ -77,13 +77,17 @@ def measure(name: str, plan: Plan, train: Any, test: Any, seeds: int) -> dict[st
     return {
         "data": name,
         "rows": len(train[1]),
+        "parties": parties,
+        "seeds": seeds,
         "epsilon": plan.epsilon,
         "exact": round(exact, 2),
         "central": round(float(np.mean(central)), 2),
+        "central_spread": round(float(np.std(central)), 2),
         "shared": round(float(np.mean(shared)), 2),
+        "shared_spread": round(float(np.std(shared)), 2),
         "points": round(float(np.mean(shared) - np.mean(central)), 2),
         "noise_central": round(noise, 3),
-        "noise_shared": multiplier,
+        "noise_shared": round(multiplier, 3),
         "job_s": round(seconds, 1),
     }
 

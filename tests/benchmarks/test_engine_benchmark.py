@@ -32,15 +32,3 @@ def test_parts_of_shared_products_are_timed_beside_single_operations(
     monkeypatch.setattr(shared, "spread", lambda constants: np.ones(shared.RING.element_shape, np.uint64))
     with pytest.raises(SystemExit, match=r"ring_drop_prime \(3 elements\) disagrees"):
         shared.measure_shared_products(CpuEngine(1), 1)
-
-
-def test_noise_is_timed_once_its_variance_is_right(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    noise, engine = load("lattice.noise"), CpuEngine(1)
-    monkeypatch.setattr(noise, "COUNT", 1 << 14)
-    rows = noise.measure_noise(engine, 1)
-    assert [row["what"] for row in rows] == [f"16384 numbers, s = {s}" for s in (4, 1023, 1024)]
-    assert all(row["millions_a_second"] > 0 and row["times_numpy"] > 0 for row in rows)
-    exact = engine.sample_discrete_gaussian
-    monkeypatch.setattr(engine, "sample_discrete_gaussian", lambda *arguments: exact(*arguments) // 2)
-    with pytest.raises(SystemExit, match="noise of s = 4 has another variance"):
-        noise.measure_noise(engine, 1)

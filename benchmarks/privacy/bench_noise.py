@@ -1,7 +1,12 @@
-"""Discrete Gaussian noise as the engines draw it, beside NumPy's rounded normal numbers, which are not exact."""
+"""Discrete Gaussian noise as the native engine draws it, beside NumPy's rounded normal numbers, which are not exact.
+
+Processor time of one thread, on every path of this processor, in turns. Run it in benchmarks/: python -m
+privacy.bench_noise.
+"""
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -11,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from hekat.engine.cpu import CpuEngine
+from hekat.engine.cpu import CpuEngine, usable_paths
 from hekat.engine.ring.gaussian import DiscreteGaussian
+from measuring.record import machine, print_rows, write_results
 
 KEY = bytes(range(32))
 COUNT = 1 << 20
@@ -23,6 +29,20 @@ DEVIATIONS = (Fraction(4), Fraction(1023), Fraction(1024))
 def measure_noise(engine: CpuEngine, repeats: int) -> list[dict[str, Any]]:
     """Rows of processor time, medians of `repeats` turns; `times_numpy`: NumPy's time over it, by turn."""
     return [_measure(engine, deviation, repeats) for deviation in DEVIATIONS]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    options = parser.parse_args()
+    # Rings have no kernels of their own for path x86.
+    paths = [path for path in usable_paths()[::-1] if path != "x86"]
+    rows = [row for path in paths for row in measure_noise(CpuEngine(1, path=path), options.repeats)]
+    print_rows(rows)
+    print(machine())
+    if not options.no_write:
+        print(write_results("noise", rows))
 
 
 def _measure(engine: CpuEngine, deviation: Fraction, repeats: int) -> dict[str, Any]:
@@ -53,3 +73,7 @@ def _cpu_s(function: Callable[[], object]) -> float:
     start = time.process_time()
     function()
     return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()

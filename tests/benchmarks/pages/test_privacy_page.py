@@ -1,0 +1,81 @@
+"""The page of what a model tells: aims met and missed, every share beside what is read of it, what is missing."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+SUM = {
+    "masked": 0.1, "values": 1000, "in_the_clear": 900, "upload_mb": 53.4, "to_float32": 0.52, "download_mb": 61.7,
+    "send_s": 0.25, "add_s": 0.05, "write_s": 0.27, "read_s": 0.71,
+}  # fmt: skip
+MAP = {
+    "net": "LeNet", "parameters": 88_648, "side": 32, "classes": 100, "mode": "exact", "rows": 16, "overlap": 0.953,
+    "cpu_s": 1.4, "models_held": 4.0,
+}  # fmt: skip
+NOISE = {
+    "path": "portable",
+    "what": "1048576 numbers, s = 4",
+    "ms": 50.0,
+    "millions_a_second": 21.0,
+    "times_numpy": 0.4,
+}
+CREDIT = {
+    "data": "credit", "rows": 24_000, "parties": 3, "seeds": 3, "epsilon": 3.0, "shared": 81.0, "shared_spread": 0.1,
+    "central": 81.5, "central_spread": 0.2, "points": -0.5, "exact": 81.6, "noise_shared": 1.162,
+    "noise_central": 1.081, "job_s": 9.0,
+}  # fmt: skip
+PICTURE = {"part": "picture", "attacker": "adaptive", "mask": "0.1 by map", "ssim": 0.94, "picture": "ship"}
+
+
+@pytest.fixture
+def render(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    page = importlib.import_module("pages.privacy")
+
+    def lines(attacks: Any = None, **rows: list[dict[str, Any]]) -> list[str]:
+        contents = {name: {"rows": rows[name]} if name in rows else None for name in page.NAMES}
+        found: list[str] = page.render_privacy(contents, attacks and {"rows": attacks}, lambda content: "a processor")
+        return found
+
+    return lines
+
+
+def test_every_aim_says_whether_it_was_met(render: Any) -> None:
+    faster = NOISE | {"millions_a_second": 27.0}
+    lines = render(sensitivity=[MAP], noise=[NOISE, faster], privacy=[CREDIT, CREDIT | {"points": -1.2}])
+    assert "| `exact` map of LeNet, 32 x 32 | 1.40 s | at most 2 s | yes |" in lines
+    assert "| `exact` map of LeNet, 32 x 32, memory | 4.0 times the model | at most 3 | **missed** |" in lines
+    assert "| exact noise, path `portable` | 21 to 27 million a second | at least 20 million | yes |" in lines
+    aim = "| credit, epsilon 3, beside central DP-SGD | {} points | at most 1 point below | {} |"
+    assert aim.format("-0.50", "yes") in lines
+    assert aim.format("-1.20", "**missed**") in lines
+
+
+def test_a_share_stands_beside_what_the_adaptive_attacker_reads(render: Any) -> None:
+    naive = PICTURE | {"attacker": "naive", "ssim": 0.02}
+    hidden = {"part": "picture", "attacker": "adaptive", "mask": "all", "picture": "ship"}
+    attacks = [PICTURE, PICTURE | {"picture": "cat", "ssim": 0.9}, naive, hidden, hidden | {"picture": "cat"}]
+    lines = render(attacks, selective=[SUM, SUM | {"masked": 1.0}, SUM | {"masked": None}])
+    cells = "53.4 | 0.52 | 61.7 | 0.25 | 0.05 | 0.27 | 0.71"
+    assert f"| 0.1 | {cells} | 0.94 / 0.90 |" in lines
+    assert f"| **all, the default** | {cells} | nothing visible |" in lines
+    assert f"| plain float32, NumPy | {cells} |  |" in lines
+
+
+def test_tables_have_all_figures_of_a_row(render: Any) -> None:
+    lines = render(sensitivity=[MAP | {"overlap": None}], noise=[NOISE], privacy=[CREDIT])
+    assert "| LeNet | 88,648 | 32 x 32 | 100 | `exact` | 16 |  | 1.40 | 4.0 models |" in lines
+    assert "| `portable` | 1048576 numbers, s = 4 | 50.0 | 21 | 0.40 |" in lines
+    row = "| credit, 24,000 of 3 parties | 3 | 81.00 (0.10) | 81.50 (0.20) | -0.50 | 81.60 | 1.162 | 1.081 | 9.0 |"
+    assert row in lines
+
+
+def test_what_was_not_measured_is_named(render: Any) -> None:
+    assert render()[0] == (
+        "**Not measured yet**: `selective`, `sensitivity`, `noise`, `privacy`. `make bench-privacy` does it."
+    )
