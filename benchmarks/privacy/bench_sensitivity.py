@@ -1,7 +1,8 @@
 """Sensitivity maps of two networks: CPU seconds of each mode, rows until the largest tenth settled, bytes of tensors.
 
-Bytes are what PyTorch's allocator holds during a map beside the model, in models' sizes, on four rows; seconds are of
-one thread. Run it in benchmarks/: python -m privacy.bench_sensitivity.
+Bytes are the most that PyTorch's allocator holds at a time during a map of two rows, in sizes of the model: the sums,
+gradients and activations, without the model itself and without buffers of libraries. Seconds are of one thread.
+Run it in benchmarks/: python -m privacy.bench_sensitivity.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hekat.privacy.attacks import leaky_lenet
 from measuring.record import machine, print_rows, write_results
 
 ROWS, SEED = 256, 20261128
-FEW = 4
+FEW = 2
 
 
 class Block(torch.nn.Module):  # type: ignore[misc,name-defined]
@@ -62,7 +63,7 @@ def resnet18(class_count: int) -> Any:
 # Name, module, side of a picture, classes, modes.
 NETS: tuple[tuple[str, Callable[[int], Any], int, int, tuple[str, ...]], ...] = (
     ("LeNet", lambda classes: leaky_lenet(class_count=classes), 32, 100, ("label", "random", "exact")),
-    ("ResNet-18", resnet18, 32, 100, ("label", "random")),
+    ("ResNet-18", resnet18, 32, 100, ("label", "random", "exact")),
     ("ResNet-18", resnet18, 224, 1000, ("random",)),
 )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
+import hekat
 from hekat.own_loop import Federated
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +63,25 @@ def test_the_selective_example_learns_as_the_whole_one(run_example) -> None:
     assert min(in_part, whole) > 90
     assert "IN THE CLEAR" in said.split("train_in_part")[0]
     assert "IN THE CLEAR" not in said.split("train_in_part")[1]
+
+
+@pytest.mark.long
+def test_the_example_of_adapters_learns_and_sends_adapters_alone() -> None:
+    torch = pytest.importorskip("torch", reason="needs hekat[torch]")
+    pytest.importorskip("peft", reason="needs hekat[lora]")
+    pytest.importorskip("transformers", reason="needs hekat[lora]")
+    example = runpy.run_path(str(ROOT / "examples" / "lora.py"))
+    torch.manual_seed(5)
+    run = hekat.federate(example["train_at"], list(example["PARTIES"]))
+    model, first = run.results["north"], dict(example["make_model"]().named_parameters())
+    assert example["accuracy"](model) > 0.8
+    trained = {name for name, one in model.named_parameters() if one.requires_grad}
+    assert all("lora_" in name or "classifier.modules_to_save" in name for name in trained)
+    sent = run.costs.rounds[-1]
+    assert set(sent.bounds) == trained
+    # Rank 8 at queries and values of one layer of width 64, and a head of two classes.
+    assert sent.value_count == 2 * 2 * 8 * 64 + 2 * 64 + 2
+    assert all(torch.equal(one, first[name]) for name, one in model.named_parameters() if name not in trained)
 
 
 @pytest.mark.long

@@ -46,6 +46,7 @@ def test_only_what_is_trained_is_sent(freezes, sent, play_with) -> None:
 
     run = play_with(play, weight_max=1)
     assert run.costs.rounds[0].value_count == sent
+    assert set(run.costs.rounds[0].bounds) == {"lora_B.weight"} | (set() if freezes else {"lora_A.weight"})
     first = Adapted()
     for count, module in run.results.values():
         assert count == sent

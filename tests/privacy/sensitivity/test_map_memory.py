@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from tests.privacy.sensitivity.nets import torch
 
+from hekat.privacy.attacks import leaky_lenet
 from hekat.privacy.sensitivity import sensitivity_map
 
 
-def _peak_bytes(net: Any, mode: Any) -> int:
+def _peak_bytes(net: Any, mode: Any, shape: tuple[int, ...] = (64, 2, 2)) -> int:
     """The most bytes that PyTorch held during a map, beyond what it held before."""
-    rows, labels = torch.rand(3, 64, 2, 2), torch.tensor([0, 1, 2])
+    rows, labels = torch.rand(3, *shape), torch.tensor([0, 1, 2])
     profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True)
     with profiler as profile:
         sensitivity_map(net, rows, labels, mode=mode)
@@ -32,3 +33,9 @@ def test_no_whole_gradient_is_held(mode: Any, sums: int) -> None:
     size = 4 * sum(one.numel() for one in net.parameters())
     # A tensor is a twelfth of the model; activations are a hundredth.
     assert sums * size < _peak_bytes(net, mode) < (sums + 0.2) * size
+
+
+@pytest.mark.parametrize(("mode", "models"), [("random", 2), ("exact", 3)])
+def test_a_net_of_nearly_one_tensor_takes_three_models_at_most(mode: Any, models: int) -> None:
+    net = leaky_lenet(class_count=100)
+    assert _peak_bytes(net, mode, (3, 32, 32)) <= models * 4 * sum(one.numel() for one in net.parameters())
