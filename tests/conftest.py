@@ -19,7 +19,13 @@ from hypothesis import settings
 from hekat.channel import SealedChannel
 from hekat.scheme import paillier, rsa
 
-pytest_plugins = ["tests.durations", "tests.limits.hang_limit", "tests.left_out", "tests.marks.cases"]
+pytest_plugins = [
+    "tests.durations",
+    "tests.limits.hang_limit",
+    "tests.left_out",
+    "tests.marks.cases",
+    "tests.marks.waits",
+]
 
 VECTORS = Path(__file__).parent / "vectors"
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -56,6 +56,8 @@ A_MINUTE_S = 60.0
 # In the quick suite; the others are long.
 QUICK = ("upload",)
 
+pytestmark = pytest.mark.waits
+
 
 def _steps(steps: dict[str, str]) -> list:
     return [

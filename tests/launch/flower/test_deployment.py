@@ -21,7 +21,7 @@ ROUNDS = 2
 LEARNING_RATE = 0.5
 
 pytest.importorskip("flwr", reason="needs hekat[flower]")
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.long, pytest.mark.waits, pytest.mark.timeout(1500)]
 
 
 def _task() -> ModuleType:

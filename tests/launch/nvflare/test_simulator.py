@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 
 pytest.importorskip("nvflare", reason="needs hekat[nvflare]")
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 # The engine starts processes of its own; a process apart keeps what it does to signals and logging away from pytest.
 PROGRAM = """

@@ -16,7 +16,7 @@ __all__ = ["one_engine_at_a_time"]  # a fixture of all tests here
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
 pytest.importorskip("nvflare", reason="needs hekat[nvflare]")
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 # What the operators of three sites do, by the words of examples/hospitals_nvflare.py, with an app in the job's place.
 PROGRAM = """

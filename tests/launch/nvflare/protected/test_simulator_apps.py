@@ -18,7 +18,7 @@ SITES = ("north", "lake", "county")
 STEPS = {"north": 100, "lake": 200, "county": 300}
 
 pytest.importorskip("nvflare", reason="needs hekat[nvflare]")
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 # Every site moves its weights by a step of its own, half of it in each later round, and reports what must not leave.
 NET = """
