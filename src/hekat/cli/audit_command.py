@@ -33,7 +33,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="With a run's folder: verify every ledger in it and say what each party learned, step by step. "
         "With two ledger files: check that everything one sent the other received, byte for byte. "
         "With a party's state folder: verify what its site refused, and list it.",
-        epilog="Exit code 1 where ledgers disagree, are missing or are not signed, 2 where one does not hold. Public "
+        epilog="Exit code 1 where ledgers disagree, are missing or are not signed, 2 where one does not hold, "
+        "or claims an epsilon that does not follow from its noise and releases. Public "
         "keys come from the run's parties.json; to rule out that somebody exchanged it, pass the file you pinned with "
         "--parties, or a job that names party keys with --job.",
     )

@@ -16,6 +16,9 @@ from hekat.ledger.condense import SPREAD, CondensedRow, condense
 from hekat.ledger.disclosed import Disclosed
 from hekat.ledger.entry import LedgerEntry
 from hekat.ledger.ledger_files import read_ledger
+from hekat.ledger.privacy.reckon import PrivacyAudit, reckon_privacy
+from hekat.ledger.privacy.records import NOTED
+from hekat.ledger.privacy.say import say_privacy
 from hekat.ledger.text_table import format_bytes, format_table
 
 # What matters most to a reader first.
@@ -51,7 +54,8 @@ class Note:
 class AuditReport:
     """What a party's ledger says. `signed`: the ledger was closed and the party's signature holds.
 
-    `learned` is what was received, `given` what was sent; both with the most telling classes first.
+    `learned` is what was received, `given` what was sent; both with the most telling classes first. `privacy` is what
+    it says of differential privacy, None where that is nothing.
     """
 
     party: str
@@ -66,6 +70,7 @@ class AuditReport:
     given: tuple[Disclosed, ...]
     passed: tuple[Passed, ...]
     notes: tuple[Note, ...]
+    privacy: PrivacyAudit | None
     entries: tuple[LedgerEntry, ...] = field(repr=False)
 
     @property
@@ -98,6 +103,8 @@ class AuditReport:
                 right_aligned={1, 2, 3, 4},
             ),
         ]
+        if self.privacy is not None:
+            sections.append("Differential privacy\n" + say_privacy(self.privacy))
         if self.notes:
             rows = [_cells(n.step, n.disclosure_class, n.count, n.what, n.explanation) for n in self.notes]
             table = format_table(["step", "class", "times", "what", "explanation"], rows, right_aligned={2})
@@ -109,6 +116,8 @@ class AuditReport:
         content = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "entries"}
         for name in ("learned", "given", "passed", "notes"):
             content[name] = [dataclasses.asdict(row) for row in content[name]]
+        if self.privacy is not None:
+            content["privacy"] = dataclasses.asdict(self.privacy)
         return json.dumps(content, indent=2)
 
 
@@ -123,7 +132,9 @@ def audit(path: Path, public_key: PartyPublicKey) -> AuditReport:
         Whether it is signed, what its owner sent and received, by step, and what that disclosed.
 
     Raises:
-        LedgerError: the ledger does not hold (by the line) or cannot be read.
+        LedgerError: the ledger does not hold, or claims an epsilon that does not follow from its noise and releases (by
+            the line), or cannot be read.
+        InputError: the ledger claims an epsilon, and dp-accounting is not installed.
 
     Examples:
         >>> report = audit(ledger_file, public_key)
@@ -152,7 +163,7 @@ def audit_bytes(data: bytes, public_key: PartyPublicKey) -> AuditReport:
         As `audit`.
 
     Raises:
-        LedgerError: the ledger does not hold, by the line.
+        LedgerError, InputError: as `audit`.
 
     Examples:
         >>> audit_bytes(ledger_file.read_bytes(), public_key).party
@@ -162,7 +173,7 @@ def audit_bytes(data: bytes, public_key: PartyPublicKey) -> AuditReport:
 
 
 def summarise(ledger: VerifiedLedger, public_key: PartyPublicKey) -> AuditReport:
-    """The report of a verified ledger."""
+    """The report of a verified ledger. Raises as `audit`."""
     received = [entry for entry in ledger.entries if entry.direction == "received"]
     sent = [entry for entry in ledger.entries if entry.direction == "sent"]
     return AuditReport(
@@ -178,6 +189,7 @@ def summarise(ledger: VerifiedLedger, public_key: PartyPublicKey) -> AuditReport
         given=_sum_fields(sent),
         passed=_sum_peers(sent, received),
         notes=_sum_notes(entry for entry in ledger.entries if entry.direction == "note"),
+        privacy=reckon_privacy(ledger.entries),
         entries=ledger.entries,
     )
 
@@ -217,6 +229,8 @@ def _sum_notes(entries: Iterable[LedgerEntry]) -> tuple[Note, ...]:
     counts: dict[tuple[str, str, str, str], int] = {}
     for entry in entries:
         for record in entry.fields:
+            if record.name in NOTED:
+                continue
             key = (step_pattern(entry.step), record.name, record.disclosure_class, record.explanation)
             counts[key] = counts.get(key, 0) + 1
     return tuple(Note(*key, count=count) for key, count in counts.items())

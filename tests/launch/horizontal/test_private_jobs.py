@@ -117,7 +117,52 @@ def test_summary_and_report_tell_the_claim(played: Path) -> None:
     assert told[1]["spent"]["limit"] == 4.0
 
 
-def test_the_claim_is_of_the_party_with_the_most_releases(tmp_path: Path) -> None:
+def audited(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, dict]:
+    """By role, what `hekat audit` says of differential privacy."""
+    capsys.readouterr()
+    assert main(["audit", str(run), "--json"]) == 0
+    return {one["party"]: one["privacy"] for one in json.loads(capsys.readouterr().out)["ledgers"]}
+
+
+def test_an_audit_reckons_from_each_ledger_what_the_run_claims(
+    played: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run,) = (played / "runs").iterdir()
+    claimed = load_summary(run)["privacy"]["by_round"]
+    found = audited(run, capsys)
+    assert found.pop("hub") is None
+    assert set(found) == set(PARTIES)
+    for privacy in found.values():
+        assert [(one["step"], one["epsilon"]) for one in privacy["charged"]] == [
+            (f"round-{one['round']}", one["epsilon"]) for one in claimed
+        ]
+        assert (privacy["sent_count"], privacy["exact_count"], privacy["limit"]) == (2, 0, 4.0)
+        assert privacy["spent"] == claimed[-1]["epsilon"]
+        assert [(one["unit"], one["delta"], one["every_sum"]) for one in privacy["noise"]] == [("row", 1e-4, True)]
+    assert main(["audit", str(run)]) == 0
+    shown = capsys.readouterr().out
+    assert "protects one row (zero-out) at delta 0.0001" in shown
+    assert "sums with noise: 2 charged before they left, 2 sent" in shown
+
+
+def test_a_waived_budget_stands_in_ledger_audit_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = write_site(tmp_path)
+    site = place / "site.toml"
+    site.write_text(site.read_text().replace("max_value_bits = 24", "max_value_bits = 24\nbudget_waiver = true"))
+    run = play(place, (JOB[JOB.index("[privacy]") :], ""))
+    found = audited(run, capsys)
+    assert found.pop("hub") is None
+    for privacy in found.values():
+        (told,) = privacy["waived"]
+        assert told.startswith("policy.budget_waiver of the site file: exact sums")
+        assert not privacy["noise"]
+    main(["audit", str(run)])
+    assert "BUDGET WAIVED: policy.budget_waiver" in capsys.readouterr().out
+    assert any("BUDGET WAIVED" in note for note in load_summary(run)["notes"])
+    assert "BUDGET WAIVED" in render_page(load_summary(run))
+
+
+def test_the_claim_is_of_the_party_with_the_most_releases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three of five parties are in a round, by the job's digest: some are in more rounds than others."""
     parties = (*PARTIES, "west", "coast")
     place = write_site(tmp_path, parties=parties)
@@ -136,6 +181,10 @@ def test_the_claim_is_of_the_party_with_the_most_releases(tmp_path: Path) -> Non
     assert [one["release_count"] for one in (told[0], told[-1])] == [1, most]
     assert told[-1]["epsilon"] == found["epsilon"]
     assert told[-1]["spent"]["release_count"] == most
+    # Each ledger claims what that party's own rows were released for.
+    audits = audited(run, capsys)
+    assert [len(audits[party]["charged"]) for party in parties] == charged
+    assert [audits[party]["sent_count"] for party in parties] == charged
 
 
 def test_every_job_on_the_data_set_adds_up_until_none_is_trained(tmp_path: Path) -> None:
@@ -151,7 +200,7 @@ def test_every_job_on_the_data_set_adds_up_until_none_is_trained(tmp_path: Path)
 
 
 def test_a_failed_round_stays_charged_and_a_resumed_one_is_charged_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from hekat.protocol.horizontal.training.private.noised_sums import NoisedSums
 
@@ -173,6 +222,8 @@ def test_a_failed_round_stays_charged_and_a_resumed_one_is_charged_again(
     run = run_job(load_inputs(place / "job.toml"), place / "runs", resume_from=stopped).folder
     assert {party: releases_in(place, party) for party in PARTIES} == {party: n + 1 for party, n in before.items()}
     assert load_summary(run)["privacy"]["releases"] == max(before.values()) + 1
+    for party, privacy in audited(run, capsys).items():
+        assert party == "hub" or privacy["charged"][-1]["releases"] == before[party] + 1
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def write(clinics, limit: float = 10.0, private: str = PRIVATE, head: str = "") 
 
 
 @pytest.mark.long
-def test_a_run_says_what_it_promised_and_spends_it_once(clinics, tmp_path) -> None:
+def test_a_run_says_what_it_promised_and_spends_it_once(clinics, tmp_path, capsys) -> None:
     write(clinics, head='test_data = "test"')
     run = run_row_trees_job(clinics.load_inputs(), tmp_path / "runs")
     summary = load_summary(run.folder)
@@ -61,6 +61,11 @@ def test_a_run_says_what_it_promised_and_spends_it_once(clinics, tmp_path) -> No
     kept = list((clinics.folder / "kept" / "lake").glob("privacy-*.jsonl"))
     assert len(kept) == 1
     assert len(kept[0].read_text().splitlines()) == 4
+    capsys.readouterr()
+    assert main(["audit", str(run.folder), "--party", "lake", "--json"]) == 0
+    (ledger,) = json.loads(capsys.readouterr().out)["ledgers"]
+    assert [one["epsilon"] for one in ledger["privacy"]["charged"]] == costs
+    assert (ledger["privacy"]["sent_count"], ledger["privacy"]["exact_count"]) == (3, 0)
     # The same job again would add as much: 3 and 3 are less than 6 by composition, but more than 4.
     write(clinics, limit=4.0, head='test_data = "test"')
     with pytest.raises(BudgetError, match="the privacy budget of data set 'patients of north' is spent"):

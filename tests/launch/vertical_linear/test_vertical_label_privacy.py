@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hekat.channel import PartyPublicKey
 from hekat.cli.main import main
 from hekat.errors import InputError, JobError, PartyStoppedError, PolicyError
+from hekat.job.site_file import load_site
+from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
+from hekat.ledger import audit
+from hekat.protocol.role_session import PARTIES_FILE
 from hekat.protocol.vertical.label_privacy import LabelFlips
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page
@@ -51,7 +57,7 @@ def test_other_labels_with_the_same_answers_give_the_same_model(firms, tmp_path,
 
 
 @pytest.mark.long
-def test_a_run_keeps_its_answers_and_says_what_they_bound(firms, tmp_path) -> None:
+def test_a_run_keeps_its_answers_and_says_what_they_bound(firms, tmp_path, capsys) -> None:
     firms.write_job(PRIVATE)
     with pytest.raises(JobError, match=r"add state = \"state/bank\""):
         firms.load_inputs()
@@ -68,6 +74,9 @@ def test_a_run_keeps_its_answers_and_says_what_they_bound(firms, tmp_path) -> No
     assert "epsilon by which labels were replaced once" in render_page(summary)
     assert "replaced by chance, epsilon 1" in dict(brief_of(summary).facts)["protected"]
     assert {one.part.label_privacy for one in PARTS.load_all(run.folder).values()} == {1.0}
+    capsys.readouterr()
+    assert main(["audit", str(run.folder), "--party", "bank"]) == 0
+    assert "labels of 2 classes replaced once for all runs: epsilon 1 of each label, 73.11%" in capsys.readouterr().out
     again = run_vertical_job(firms.load_inputs(), tmp_path / "runs")
     assert not any("new flips" in note for note in again.summary["notes"])
     assert (firms.folder / "kept" / "label_flips").read_bytes() == kept
@@ -103,3 +112,21 @@ def test_numbers_are_not_replaced(firms, capsys) -> None:
     firms.write_job(f"{PRIVATE}[model]\nname = 'linear'\n", without="classes")
     assert main(["run", str(firms.job), "--dry-run"]) == 2
     assert "only classes can be replaced" in " ".join(capsys.readouterr().err.split())
+
+
+def waived(folder: Path) -> list[str]:
+    """The parties whose ledgers in `folder` tell of a waived budget."""
+    keys = json.loads((folder / PARTIES_FILE).read_text())
+    reports = [audit(path, PartyPublicKey.from_line(keys[path.stem])) for path in (folder / "ledger").iterdir()]
+    return [one.party for one in reports if one.privacy is not None and one.privacy.waived]
+
+
+@pytest.mark.long
+def test_a_waived_budget_stands_in_the_ledgers_of_training_and_of_predictions(firms, tmp_path) -> None:
+    grant = "[party.insurer.privacy]\ndata_set = 'clients'\nepsilon = 1.0\ndelta = 1e-6\n"
+    firms.write_site(firms.POLICY + "budget_waiver = true\n", more=grant)
+    firms.write_job()
+    run = run_vertical_job(firms.load_inputs(), tmp_path / "runs")
+    assert waived(run.folder) == ["insurer"]
+    found = predict_jointly(run.folder, load_site(firms.folder / "site.toml"), "clients-test")
+    assert waived(found.folder) == ["insurer"]

@@ -17,9 +17,17 @@ from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
 from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.site_file import Site
 from hekat.job.vertical.columns_job import ColumnsJob
+from hekat.ledger import Ledger
+from hekat.ledger.privacy.records import SETUP_STEP, WAIVED
+from hekat.wire import Disclosure
 
 WAIVER_LINE: Final = "policy.budget_waiver"
 _MOST_NAMES = 5
+_WAIVED_TEXT = (
+    f"{WAIVER_LINE} of the site file: exact sums or scores opened of these rows, which have a privacy budget; the "
+    "epsilon that it shows says nothing of them any more"
+)
+_NOTE = f"BUDGET WAIVED: {_WAIVED_TEXT}"
 
 
 def parties_summed_exactly(job: AnyJob | ColumnsJob) -> tuple[str, ...]:
@@ -57,13 +65,18 @@ def on_budgets(site: Site, parties: Iterable[str], here: Collection[str] | None 
 
 def with_note_on_budget(site: Site, job: AnyJob | ColumnsJob, party: str, table: Table) -> Table:
     """`table` of `party` with a note where this job is one that the site waives its budget for."""
-    if party not in parties_summed_exactly(job) or not _has_budget(site, party):
-        return table
-    note = (
-        f"BUDGET WAIVED ({WAIVER_LINE} of the site file): this job opened exact sums of these rows, which have a "
-        "privacy budget; the epsilon that it shows says nothing of them any more"
-    )
-    return replace(table, notes=(*table.notes, note))
+    return with_note_on_scores(site, party, table) if party in parties_summed_exactly(job) else table
+
+
+def with_note_on_scores(site: Site, party: str, table: Table) -> Table:
+    """`table` of `party`, whose exact sums or scores open, with a note where it has a budget, which its site waives."""
+    return replace(table, notes=(*table.notes, _NOTE)) if _has_budget(site, party) else table
+
+
+def record_waiver(ledger: Ledger, table: Table | None) -> None:
+    """Write into a role's ledger that the site waived the budget of its rows, if it did. Raises StateError."""
+    if table is not None and _NOTE in table.notes:
+        ledger.note(SETUP_STEP, WAIVED, Disclosure("disclosed", _WAIVED_TEXT))
 
 
 def _has_budget(site: Site, party: str) -> bool:

@@ -25,7 +25,7 @@ from hekat.errors import InputError
 from hekat.job.job_head import TIMEOUT_S_PER_PARTY
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.enforce import AskingJob, enforce
-from hekat.job.policy.exact_sums import on_budgets
+from hekat.job.policy.exact_sums import on_budgets, record_waiver, with_note_on_scores
 from hekat.job.policy.job_limits import check_protocol, say_names
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.policy.shared_checks import check_has_tables, on_key_sizes
@@ -182,7 +182,7 @@ def load_new_rows(
             needs_ids=one.intersection != ALIGNED,
             for_training=False,
         )
-        tables[party] = in_columns_of(one.part.columns, table, "the data")
+        tables[party] = with_note_on_scores(site, party, in_columns_of(one.part.columns, table, "the data"))
     return tables, ignored
 
 
@@ -210,6 +210,7 @@ def _play(
 
     def role(name: str, session: RoleSession) -> Callable[[Channel], tuple[FloatArray | None, MatchedTable]]:
         def predict(channel: RecordedChannel) -> tuple[FloatArray | None, MatchedTable]:
+            record_waiver(channel.ledger, tables[name])
             matching = Matching(way.first.matching, session.stopwatch, Stopwatch())
             return way.predict(channel, name, tables[name], matching, counts[name].add)
 

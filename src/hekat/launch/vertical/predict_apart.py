@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hekat.job.policy.enforce import AskingJob, enforce
+from hekat.job.policy.exact_sums import record_waiver
 from hekat.launch.prediction_role import LoadedPrediction, TrainedRole
 from hekat.launch.vertical.predict import (
     PREDICTION,
@@ -40,6 +41,7 @@ def load_prediction(way: PredictionWay[P], trained: TrainedRole, data_name: str)
     count.check(len(table) if one.matching is None else 1)
 
     def play(folder: Path, channel: RecordedChannel, stopwatch: Stopwatch) -> JointPredictions:
+        record_waiver(channel.ledger, table)
         matching = Matching(one.matching, stopwatch, Stopwatch())
         scores, matched = way.predict(channel, role, table, matching, count.add)
         found = {} if scores is None else {role: answer_of(way, role, table, matched, scores, ignored[role])}

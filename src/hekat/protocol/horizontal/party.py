@@ -108,7 +108,12 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalSettin
         if kept.is_on:
             channel.ledger.note(KEEP, kept.describe(), "disclosed" if kept.votes else "public")
         job_digest = channel.job_digest if kept.is_on else b""
-        local = replace(local, digest_key=digest_key, job_digest=job_digest)
+        local = replace(
+            local,
+            digest_key=digest_key,
+            job_digest=job_digest,
+            record=lambda record, step: record.write(channel.ledger, step),
+        )
         return train(aggregation, table, settings, local, party=channel.party)
     finally:
         aggregation.close()

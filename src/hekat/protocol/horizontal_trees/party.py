@@ -20,6 +20,7 @@ from functools import partial
 from hekat.data import Table, schema_digest
 from hekat.errors import PolicyError
 from hekat.ledger import RecordedChannel
+from hekat.ledger.privacy.records import PrivacyRecord
 from hekat.protocol.horizontal.messages import ReadyMessage, StartMessage
 from hekat.protocol.horizontal_trees.private.training import train_privately
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
@@ -78,7 +79,10 @@ def run_party(channel: RecordedChannel, table: Table, settings: HorizontalTreesS
     def note(step: str, what: str) -> None:
         channel.ledger.note(step, what, "disclosed")
 
-    local = replace(run.local, digest_key=digest_key, note=note)
+    def record(noted: PrivacyRecord, step: str) -> None:
+        noted.write(channel.ledger, step)
+
+    local = replace(run.local, digest_key=digest_key, note=note, record=record)
     try:
         if settings.privacy is not None:
             return train_privately(aggregation, table, settings, local)

@@ -18,6 +18,7 @@ from hekat.codec.clip import FloatArray
 from hekat.data import Table, hold_out_rows
 from hekat.data.features import is_dense
 from hekat.errors import InputError
+from hekat.ledger.privacy.records import PrivacyRecord
 from hekat.model.trees import (
     GradientLevels,
     IterationLoss,
@@ -112,6 +113,7 @@ class LocalRun:
     resume_from: TreesState | None = None
     on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
     charge: Callable[[int, Release], Spent | None] = lambda number, release: None
+    record: Callable[[PrivacyRecord, str], None] = lambda record, step: None
     digest_key: bytes = field(default=b"", repr=False)
     note: Callable[[str, str], None] = lambda step, what: None
 

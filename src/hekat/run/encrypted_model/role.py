@@ -10,6 +10,7 @@ import numpy as np
 from hekat.channel import Channel
 from hekat.data import Table
 from hekat.job.encrypted_model.job_file import EncryptedModelJob
+from hekat.job.policy.exact_sums import record_waiver
 from hekat.ledger import RecordedChannel
 from hekat.protocol.encrypted_model.held_share import HeldShare
 from hekat.protocol.encrypted_model.owned_model import OwnedModel
@@ -106,6 +107,7 @@ class EncryptedModelRole:
 
     def _run(self, channel: RecordedChannel) -> OwnedModel | None:
         context = self._context
+        record_waiver(channel.ledger, context.inputs.tables.get(context.role))
         run = EncryptedModelRun(
             context.session.stopwatch,
             on_round=self._note_round,

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from hekat.channel import Channel
 from hekat.data import Table
 from hekat.errors import ChannelError
+from hekat.job.policy.exact_sums import record_waiver
 from hekat.job.rows.rows_job import RowsJob, RowsSettings
 from hekat.ledger import RecordedChannel
 from hekat.protocol.role_session import RoleSession
@@ -113,6 +114,7 @@ class RowsRole(ABC, Generic[S]):
 
     def _run(self, channel: RecordedChannel) -> S | None:
         context, settings = self._shared, self._shared.settings
+        record_waiver(channel.ledger, context.table)
         point = self._resume_point
         if context.role == settings.aggregator:
             self._serve(channel, point)

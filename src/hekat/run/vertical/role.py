@@ -21,6 +21,7 @@ from hekat.channel import Channel
 from hekat.data import Table
 from hekat.data.repeated_rows import count_repeated
 from hekat.errors import StateError
+from hekat.job.policy.exact_sums import record_waiver
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.ledger import RecordedChannel
 from hekat.protocol.role_session import RoleSession
@@ -157,6 +158,7 @@ class ColumnsRole(ABC, Generic[P]):
         if context.table is None:
             self._play_without_rows(channel)
             return None
+        record_waiver(channel.ledger, context.table)
         part, matched = self._train(channel, context.table)
         context.observer.save_part(part)
         rows, held_out = matched.table, matched.held_out

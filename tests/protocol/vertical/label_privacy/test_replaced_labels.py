@@ -10,6 +10,7 @@ import pytest
 from hekat.data import Table
 from hekat.data.ids import make_ids
 from hekat.errors import InputError, JobError
+from hekat.ledger.privacy.records import LabelsRecord
 from hekat.protocol.vertical.label_privacy import LabelFlips, LabelQuestion, OwnLabels, RandomisedResponse
 from hekat.protocol.vertical.label_privacy.replaced_labels import NEW_FLIPS, check_epsilon, replace_labels
 
@@ -44,6 +45,7 @@ def test_answers_stand_in_for_labels_by_the_names_of_classes(tmp_path) -> None:
     assert found.ids is table.ids
     assert warned == [NEW_FLIPS]
     assert ledger.told[0].startswith("labels are flipped once for all runs, by randomised response at epsilon 1")
+    assert LabelsRecord.NAME in ledger.told
     again, quiet = LabelFlips.open_or_create(tmp_path / "flips", "bank"), Notes()
     same = replace_labels(table.take(np.arange(50, 200)), TASK, 1.0, OwnLabels(again, "outcome", warned.append), quiet)
     assert same.labels.tolist() == found.labels[50:].tolist()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hekat.data.columns.found import Vocabulary
+from hekat.ledger.privacy.records import PrivacyRecord
 from hekat.model import Model, make_model
 from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal.settings import HorizontalSettings
@@ -27,7 +28,8 @@ class LocalRun:
     saves the round: another one may have saved it by then, and none the next one. `own` belongs to the round named in
     `resume_from`.
     `charge` reserves a round of a job with differential privacy in this site's budget, before its first block leaves;
-    what the data set has spent then, None where there is no budget. It raises BudgetError.
+    what the data set has spent then, None where there is no budget. It raises BudgetError. `record` notes in a step of
+    the ledger what is claimed of noise.
     """
 
     stopwatch: Stopwatch
@@ -39,6 +41,7 @@ class LocalRun:
     on_compared: Callable[[tuple[str, ...]], None] = lambda missing: None
     on_columns: Callable[[ColumnFindings], None] = lambda found: None
     charge: Callable[[int, Release], Spent | None] = lambda number, release: None
+    record: Callable[[PrivacyRecord, str], None] = lambda record, step: None
     own: OwnState | None = None
     digest_key: bytes = field(default=b"", repr=False)
     job_digest: bytes = b""

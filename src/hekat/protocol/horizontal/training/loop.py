@@ -151,7 +151,7 @@ class _Trainer:
             )
             plan = settings.plan_privacy(sum(math.prod(self._model.parameter_shapes[n]) for n in self._trained.names))
             self._private = plan and PrivateRounds(
-                self._model, self._trained, plan, self._features, self._labels, Charges(plan, run.charge)
+                self._model, self._trained, plan, self._features, self._labels, Charges(plan, run.charge, run.record)
             )
         self._policy = make_policy(
             settings.sums.codec, aggregation, self.state.bounds, searches_line=settings.training.searches_line

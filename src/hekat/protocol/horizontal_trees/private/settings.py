@@ -19,6 +19,7 @@ import numpy as np
 
 from hekat.errors import InputError
 from hekat.first_few import first_few
+from hekat.ledger.privacy.records import NoiseRecord
 from hekat.model.trees import ColumnBins, TreeTraining
 from hekat.privacy.accounting import Neighbours, Release, epsilon_of, noise_for
 from hekat.privacy.accounting.mechanism import LEAST_STD
@@ -103,8 +104,9 @@ def _even_bins(low: float, high: float, max_bins: int) -> ColumnBins:
 class LeafNoise:
     """The noise of each party in each sum of leaves; made by `plan_leaf_noise`.
 
-    `law` is in levels. `claimed` is an iteration's release against the claim's coalition, `at_one` against the reader
-    alone. `total_std` is of the sum of all parties' noise, in derivatives. `maximum` bounds a party's numbers.
+    `law` and `sensitivity` are in levels. `claimed` is an iteration's release against the claim's coalition, `at_one`
+    against the reader alone. `total_std` is of the sum of all parties' noise, in derivatives. `maximum` bounds a
+    party's numbers.
     """
 
     law: DiscreteGaussian
@@ -114,6 +116,27 @@ class LeafNoise:
     colluders: int
     total_std: float
     maximum: int
+    sensitivity: float
+
+    def describe(self, privacy: TreesPrivacy) -> NoiseRecord:
+        """What the ledger says of it. All sums of a job with noise are sums of leaves."""
+        one = self.claimed
+        return NoiseRecord(
+            unit="row",
+            neighbours=privacy.neighbours,
+            delta=privacy.delta,
+            noise=one.noise,
+            noise_at_one=self.at_one.noise,
+            sampling=one.sampling,
+            colluders=self.colluders,
+            least_parties=self.honest + self.colluders,
+            party_count=one.party_count,
+            value_count=one.value_count,
+            sensitivity=self.sensitivity,
+            std=one.std,
+            levels=None,
+            every_sum=True,
+        )
 
     def epsilon(self, iterations: int, privacy: TreesPrivacy, *, at_one: bool = False) -> float:
         """What so many iterations are proved to keep to, at the job's delta."""
@@ -165,6 +188,7 @@ def plan_leaf_noise(
         colluders=privacy.colluders_of(least),
         total_std=std * math.sqrt(party_count) / LEVELS,
         maximum=maximum,
+        sensitivity=sensitivity,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from hekat.codec.clip import FloatArray
 from hekat.data import Table
+from hekat.ledger.privacy.records import SETUP_STEP, ChargeRecord, finite
 from hekat.model.trees import Tree, bin_rows, make_objective
 from hekat.model.trees.random_structure import draw_structure, with_leaf_values
 from hekat.model.trees.rounding import IntArray
@@ -69,6 +70,7 @@ class _PrivateTrainer:
         self._scores = self.state.ensemble.raw_scores(binned)
         self._releases = self.state.iterations_done
         self._trail = ModelTrail(run.digest_key)
+        run.record(self._noise.describe(settings.privacy), SETUP_STEP)
 
     def play(self) -> None:
         """One iteration, to the report of its model. Raises BudgetError before anything of it is sent."""
@@ -115,6 +117,9 @@ class _PrivateTrainer:
         spent = self._run.charge(iteration, self._noise.claimed)
         self._releases = self._releases + 1 if spent is None else spent.job_count
         claimed, alone = (self._noise.epsilon(self._releases, privacy, at_one=one) for one in (False, True))
+        total, limit = (None, None) if spent is None else (finite(spent.epsilon), spent.limit)
+        charge = ChargeRecord(self._releases, finite(claimed), finite(alone), total, limit)
+        self._run.record(charge, leaves_step(iteration))
         return IterationCost(self._releases, claimed, alone, spent)
 
     def _draw(self, iteration: int, number: int) -> Tree:

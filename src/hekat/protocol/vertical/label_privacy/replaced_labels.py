@@ -17,6 +17,7 @@ from hekat.data import Table
 from hekat.data.ids import Ids
 from hekat.errors import InputError, JobError
 from hekat.ledger import Ledger
+from hekat.ledger.privacy.records import LabelsRecord
 from hekat.protocol.vertical.guest_labels import LabelledTask, read_labels
 from hekat.protocol.vertical.job_settings import refuse_setting
 from hekat.protocol.vertical.label_privacy.label_flips import LabelFlips, LabelQuestion
@@ -71,6 +72,7 @@ def answer_once(
         )
     answers = own.flips.flip(classes, ids, question, response)
     ledger.note("setup", response.describe(), "disclosed")
+    LabelsRecord(response.epsilon, response.class_count, response.keep_odds).write(ledger)
     if own.flips.is_new:
         ledger.note("setup", NEW_FLIPS, "disclosed")
         own.warn(NEW_FLIPS)
