@@ -217,6 +217,7 @@ bench-attacks: $(VENV)/.bench
 # trained beside central DP-SGD.
 bench-privacy: $(VENV)/.bench
 	PYTHONPATH=benchmarks $(BIN)/python -m privacy.bench_selective
+	PYTHONPATH=benchmarks $(BIN)/python -m privacy.read_large $(if $(DATA),--data $(DATA))
 	PYTHONPATH=benchmarks $(BIN)/python -m privacy.bench_sensitivity
 	PYTHONPATH=benchmarks $(BIN)/python -m privacy.bench_noise
 	$(if $(DATA),PYTHONPATH=benchmarks $(BIN)/python -m privacy.beside_central --data $(DATA))

@@ -29,6 +29,7 @@ CREDIT = {
     "central": 81.5, "central_spread": 0.2, "points": -0.5, "exact": 81.6, "noise_shared": 1.162,
     "noise_central": 1.081, "job_s": 9.0,
 }  # fmt: skip
+READ = {"masked": 0.1, "updates": 10, "labels_read": 9, "labels_wrong": 1, "inputs_read": 0.769}
 PICTURE = {"part": "picture", "attacker": "adaptive", "mask": "0.1 by map", "ssim": 0.94, "picture": "ship"}
 
 
@@ -38,7 +39,8 @@ def render(monkeypatch: pytest.MonkeyPatch) -> Any:
     page = importlib.import_module("pages.privacy")
 
     def lines(attacks: Any = None, **rows: list[dict[str, Any]]) -> list[str]:
-        contents = {name: {"rows": rows[name]} if name in rows else None for name in page.NAMES}
+        given = {name.replace("_", "-"): some for name, some in rows.items()}
+        contents = {name: {"rows": given[name]} if name in given else None for name in page.NAMES}
         found: list[str] = page.render_privacy(contents, attacks and {"rows": attacks}, lambda content: "a processor")
         return found
 
@@ -62,11 +64,13 @@ def test_a_share_stands_beside_what_the_adaptive_attacker_reads(render: Any) -> 
     naive = PICTURE | {"attacker": "naive", "ssim": 0.02}
     hidden = {"part": "picture", "attacker": "adaptive", "mask": "all", "picture": "ship"}
     attacks = [PICTURE, PICTURE | {"picture": "cat", "ssim": 0.9}, naive, hidden, hidden | {"picture": "cat"}]
-    lines = render(attacks, selective=[SUM, SUM | {"masked": 1.0}, SUM | {"masked": None}])
+    whole = {"masked": 1.0, "labels_read": 0, "labels_wrong": 0, "inputs_read": 0.0}
+    sums = [SUM, SUM | {"masked": 1.0}, SUM | {"masked": None}]
+    lines = render(attacks, selective=sums, read_large=[READ, READ | whole])
     cells = "53.4 | 0.52 | 61.7 | 0.25 | 0.05 | 0.27 | 0.71"
-    assert f"| 0.1 | {cells} | 0.94 / 0.90 |" in lines
-    assert f"| **all, the default** | {cells} | nothing visible |" in lines
-    assert f"| plain float32, NumPy | {cells} |  |" in lines
+    assert f"| 0.1 | {cells} | 9 of 10, 1 wrong | 77% | 0.94 / 0.90 |" in lines
+    assert f"| **all, the default** | {cells} | 0 of 10 | 0% | nothing visible |" in lines
+    assert f"| plain float32, NumPy | {cells} |  |  |  |" in lines
 
 
 def test_tables_have_all_figures_of_a_row(render: Any) -> None:
@@ -78,6 +82,5 @@ def test_tables_have_all_figures_of_a_row(render: Any) -> None:
 
 
 def test_what_was_not_measured_is_named(render: Any) -> None:
-    assert render()[0] == (
-        "**Not measured yet**: `selective`, `sensitivity`, `noise`, `privacy`. `make bench-privacy` does it."
-    )
+    names = "`selective`, `read-large`, `sensitivity`, `noise`, `privacy`"
+    assert render()[0] == f"**Not measured yet**: {names}. `make bench-privacy` does it."
