@@ -23,6 +23,8 @@ CURES = {
     "the state folder that the error names stops the job until the operator removes it",
     "LongSumError": "a party sent an update longer than `codec.max_norm`, or the aggregator altered the sum: find out "
     "which before anybody goes on",
+    "MaskError": "give every party one mask, from one file or what they agreed on; where a map is too large, ask who "
+    "runs other code",
     "ModelsDifferError": "parties ended with different models: compare what each received, by `hekat audit`",
     "WireError": "the bytes are no object of Hekat's: check the file",
     "WireTruncatedError": "the file or message was cut off: copy it again",

@@ -99,6 +99,10 @@ class LongSumError(ProtocolError):
     ends_run = True
 
 
+class MaskError(ProtocolError):
+    """Masks that differ between parties, or maps from which no mask is taken: no update was masked by them."""
+
+
 class ModelsDifferError(ProtocolError):
     """Parties that end training with different models: none of these is anybody's final one."""
 

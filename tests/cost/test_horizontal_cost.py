@@ -12,6 +12,7 @@ from rich.console import Console
 
 from hekat.channel import sealing
 from hekat.channel.sealing import SealedChannel
+from hekat.cli.run.cost_tables import cost_tables
 from hekat.cli.run.progress import RunProgress
 from hekat.cost import horizontal as estimating
 from hekat.cost.horizontal import RUN_ID, NetworkLink, cost_of_job, plan_round
@@ -208,6 +209,26 @@ def test_every_role_works_and_every_step_takes_time(job) -> None:
         for role in cost.roles:
             line_s = 8 * (role.traffic.sent_bytes + role.traffic.received_bytes) / 1e8 + 0.02 * role.traffic.waits
             assert role.transfer_s == pytest.approx(line_s)
+
+
+@pytest.mark.parametrize(
+    ("job", "count"),
+    [("[protection]\nmasked = 0.4\nrefresh = 2\n[training]\nrounds = 5", 3), ("", None)],
+    indirect=["job"],
+    ids=["masked", "whole"],
+)
+def test_maps_are_counted_and_timed(job, count, monkeypatch) -> None:
+    """A map before rounds 1, 3 and 5; its sum holds three weights and a bias of eight bytes."""
+    monkeypatch.setattr(estimating, "_protections", lambda inputs: ["lattice"])
+    found = cost_of_job(load_inputs(job))
+    if count is None:
+        assert found.maps is None
+        assert found.to_json()["maps"] is None
+    else:
+        assert found.maps is not None
+        assert (found.maps.count, found.maps.held_bytes) == (count, 4 * 8)
+        assert all(found.maps.seconds[party] > 0 for party in "abc")
+        assert "maps in the run" in str(cost_tables(found, verbose=False))
 
 
 def test_the_estimate_of_a_large_model_makes_no_update_of_it(job) -> None:

@@ -12,6 +12,7 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 from hekat.cost.calibrate import SealSeconds, SumSeconds, calibrate_seal, calibrate_sum
+from hekat.cost.maps import MapCost, cost_of_maps
 from hekat.cost.rehearsed_training import RoundSums, rehearse_seconds, rehearse_sums
 from hekat.engine.tenancy import declare_tenancy
 from hekat.errors import HekatError
@@ -99,6 +100,8 @@ class HorizontalCost:
     round_count: int
     value_count: int
     costs: tuple[ProtectionCost, ...]
+    maps: MapCost | None = None
+    """Sensitivity maps, where the job masks a part of every update."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Protections that the site allows and the job's other settings do not, with the reason."""
 
@@ -137,6 +140,7 @@ class HorizontalCost:
             "rounds": self.round_count,
             "update_values": self.value_count,
             "float32_bytes": 4 * self.value_count,
+            "maps": None if self.maps is None else asdict(self.maps),
             "protections": costs,
             "left_out": dict(self.left_out),
         }
@@ -149,7 +153,9 @@ def cost_of_job(inputs: HorizontalInputs, link: NetworkLink | None = None) -> Ho
     """
     settings = inputs.job.settings
     with declare_tenancy(inputs.site.machine.single_tenant):
-        train_s = {party: rehearse_seconds(inputs, party) for party in settings.parties}
+        rehearsed = {party: rehearse_seconds(inputs, party) for party in settings.parties}
+        train_s = {party: found.train for party, found in rehearsed.items()}
+        maps = cost_of_maps(inputs, {party: found.map for party, found in rehearsed.items()})
         seal = calibrate_seal()
         costs: list[ProtectionCost] = []
         left_out: dict[str, str] = {}
@@ -162,7 +168,7 @@ def cost_of_job(inputs: HorizontalInputs, link: NetworkLink | None = None) -> Ho
                 left_out[protection] = error.what
     number = settings.training.round_count
     trainings = 1 + settings.validation.folds
-    return HorizontalCost(number, trainings * number, costs[0].value_count, tuple(costs), left_out)
+    return HorizontalCost(number, trainings * number, costs[0].value_count, tuple(costs), maps, left_out)
 
 
 def _protections(inputs: HorizontalInputs) -> list[str]:

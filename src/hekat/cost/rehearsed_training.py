@@ -70,8 +70,22 @@ def rehearse_sums(inputs: HorizontalInputs, settings: HorizontalSettings) -> Rou
     return _sort_sums(recorder.sums)
 
 
-def rehearse_seconds(inputs: HorizontalInputs, party: str) -> float:
-    """Seconds of the party's own work in a round that it trains in."""
+def maps_in(settings: HorizontalSettings, round_count: int) -> int:
+    """How many sensitivity maps a party computes in the first rounds of a training."""
+    selective = settings.selective
+    return sum(selective is not None and selective.is_due(number) for number in range(1, round_count + 1))
+
+
+@dataclass(frozen=True)
+class PartySeconds:
+    """Seconds of a party's own work: in a round that it trains in, and for one sensitivity map, 0 without any."""
+
+    train: float
+    map: float
+
+
+def rehearse_seconds(inputs: HorizontalInputs, party: str) -> PartySeconds:
+    """Seconds of the party's own work, as two rounds take them."""
     settings = inputs.job.settings
     stopwatch = Stopwatch()
     recorder = SumRecorder(settings.codec.value_bits, clips=False)
@@ -81,7 +95,12 @@ def rehearse_seconds(inputs: HorizontalInputs, party: str) -> float:
     second = ends[-1] - ends[-2] if len(ends) > 1 else ends[-1]
     training = settings.training
     depends_on_rows = training.averages_changes or training.searches_line or not training.batch_rows
-    return second * (len(inputs.tables[party]) / rows if depends_on_rows else 1.0)
+    # A map looks at a number of rows that the job states.
+    maps = maps_in(settings, len(ends))
+    return PartySeconds(
+        second * (len(inputs.tables[party]) / rows if depends_on_rows else 1.0),
+        stopwatch.seconds["map"] / maps if maps else 0.0,
+    )
 
 
 def _train_two_rounds(

@@ -40,6 +40,10 @@ class DenseSource:
         self._sums = {name: np.zeros(shape) for name, shape in dense.shapes.items()}
         self.row_count = int(rows.shape[0])
 
+    @property
+    def held_bytes(self) -> int:
+        return sum(values.nbytes for values in self._sums.values())
+
     def add_rows(self, places: npt.NDArray[np.int64]) -> None:
         for start in range(0, len(places), _BATCH_ROWS):
             self._add_batch(places[start : start + _BATCH_ROWS])

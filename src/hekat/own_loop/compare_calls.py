@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from hekat.errors import MaskError, ProtocolError
 from hekat.own_loop.messages import AVERAGE, LEAVE, START, SUM, WITH_TENSORS, AnswerMessage, CallMessage
 
 Layout = dict[str, str]
 
 _MAX_SHOWN = 5
 AGREED = AnswerMessage("", "", "", "")
+AGREED_MASK = "the mask agreed on"
+"""What parties call a mask that they compare once it follows from their maps."""
+_ONE_MASK = "one mask at every party, of equal bits"
+
+
+def refusal_of(answer: AnswerMessage) -> ProtocolError:
+    """The error of a party that was answered with a difference."""
+    kind = MaskError if answer.expected == _ONE_MASK else ProtocolError
+    return kind(answer.what, expected=answer.expected, got=answer.got, cure=answer.cure)
 
 
 def compare_calls(calls: Mapping[str, CallMessage], layouts: Mapping[str, Layout], round_number: int) -> AnswerMessage:
@@ -61,7 +71,7 @@ def _compare_digests(calls: Mapping[str, CallMessage]) -> AnswerMessage:
     label = next(iter(labels))
     return AnswerMessage(
         f"{label!r} is not the same at all parties",
-        "the same content at every party",
+        _ONE_MASK if label == AGREED_MASK else "the same content at every party",
         " | ".join(", ".join(parties) for parties in sides.values()) + " (each side alike)",
         f"bring {label!r} to the same content at every party",
     )
@@ -78,7 +88,7 @@ def _compare_masks(calls: Mapping[str, CallMessage], round_number: int) -> Answe
     ]
     return AnswerMessage(
         f"masks differ between parties in round {round_number}, and no sum was opened",
-        "one mask at every party, of equal bits",
+        _ONE_MASK,
         " | ".join(described),
         "make the mask of what all parties hold alike, such as one file or what they agreed on in this run",
     )

@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hekat.channel.channel import check_name
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import InputError
 from hekat.first_few import first_few
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import call_step, sum_step
 from hekat.own_loop.averaging import Call, References, frozen_names, load_into, replace_in, restore
 from hekat.own_loop.canonical_value import digest_value
 from hekat.own_loop.changes.change_sums import make_change_sums
+from hekat.own_loop.compare_calls import AGREED_MASK, refusal_of
 from hekat.own_loop.costs import RoundRecord
 from hekat.own_loop.integers import as_integers, describe_integers
 from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
@@ -131,8 +132,8 @@ class Party:
             InputError: before anything leaves: a weight out of range, NaN, infinity and magnitudes beyond 2^40, a
                 pattern without a match, a mask of other tensors.
             PolicyError: before anything leaves: a mask that leaves out embeddings, or under another protection.
-            ProtocolError: before any sum opens: parties call for different things, or their tensors, masks or what they
-                give as `same` differ; a call from another thread than the party's own.
+            ProtocolError: before any sum opens: parties call for different things, or their tensors, masks (MaskError)
+                or what they give as `same` differ; a call from another thread than the party's own.
 
         Examples:
             >>> def play(party):
@@ -328,8 +329,8 @@ class Party:
         Raises:
             InputError: before anything leaves: rules that do not fit the tensors, NaN in the map, a weight out of
                 range.
-            ProtocolError: before any sum opens, where maps are of other tensors; at every party, where masks differ,
-                since another one has other rules, and where the sum is larger than maps make it.
+            ProtocolError: before any sum opens, where maps are of other tensors.
+            MaskError: at every party, where masks differ, since rules do, or the sum is larger than maps make it.
 
         Examples:
             >>> from hekat.privacy import MaskRules, SensitivityMap
@@ -349,7 +350,7 @@ class Party:
             rules,
             party_count=len(self._settings.parties),
         )
-        self.check_same("mask", mask.digest(b""))
+        self.check_same(AGREED_MASK, mask.digest(b""))
         return mask
 
     def play(self, code: Callable[[Party], T]) -> T:
@@ -388,7 +389,7 @@ class Party:
     def _take_answer(self, step: str) -> None:
         answer = self._channel.receive(self._settings.aggregator, f"{step}/answer", AnswerMessage)
         if answer.what:
-            raise ProtocolError(answer.what, expected=answer.expected, got=answer.got, cure=answer.cure)
+            raise refusal_of(answer)
 
     def _digest(self, label: str, value: Any) -> tuple[str, bytes]:
         """The label, and a digest of the value under it. Raises InputError."""

@@ -1,7 +1,14 @@
 """Files that outlast a process: checkpoints, models, durable counters, run folders and their event logs."""
 
 from hekat.atomic_file import replace_file
-from hekat.state.checkpoint import CHECKPOINT_FORMAT, Checkpoint, load_checkpoint, refuse_checkpoint, save_checkpoint
+from hekat.state.checkpoint import (
+    CHECKPOINT_FORMAT,
+    Checkpoint,
+    load_checkpoint,
+    read_checkpoint,
+    refuse_checkpoint,
+    save_checkpoint,
+)
 from hekat.state.counter import Counter
 from hekat.state.event_log import EventLog
 from hekat.state.model_file import load_model, save_model
@@ -27,6 +34,7 @@ __all__ = [
     "load_checkpoint",
     "load_model",
     "new_run_id",
+    "read_checkpoint",
     "refuse_checkpoint",
     "replace_file",
     "save_checkpoint",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ _FIRST_RELEASE = "0.1.0"
 _KIND = "checkpoint"
 _GROUPS = ("parameters", "optimiser_state", "codec_state")
 _METADATA = ("version", "job_digest", "rounds_done", "metrics_history", "releases")
+
+_HEX = re.compile("([0-9a-f]{2})*")
 
 Array = npt.NDArray[Any]
 
@@ -63,23 +66,29 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
-    """The checkpoint at `path`, which must be of the job with `job_digest`.
+    """The checkpoint at `path`, which must be of the job with `job_digest`. Raises StateError as `read_checkpoint`, and
+    where it is of another job."""
+    checkpoint = read_checkpoint(path)
+    if checkpoint.job_digest != job_digest:
+        raise StateError(
+            f"checkpoint {path} belongs to another job",
+            expected=f"job {job_digest.hex()[:16]}",
+            got=f"job {checkpoint.job_digest.hex()[:16]}",
+            cure="resume with the job file it was made with, unchanged, or begin a new run",
+        )
+    return checkpoint
 
-    Raises StateError where the file is missing, damaged, of another format version, or of another job, and where an
-    entry is not what `save_checkpoint` writes: the digest shows damage, but anybody can write a file with a valid
-    digest.
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """The checkpoint at `path`, of whatever job.
+
+    Raises StateError where the file is missing, damaged or of another format version, and where an entry is not what
+    `save_checkpoint` writes: the digest shows damage, but anybody can write a file with a valid digest.
     """
     what = f"checkpoint {path}"
     metadata, arrays = decode_arrays(read_file(path), _KIND, what)
     CHECKPOINT_FORMAT.check(metadata.get("version"), what, StateError)
     _check_metadata(metadata, what)
-    if metadata["job_digest"] != job_digest.hex():
-        raise StateError(
-            f"checkpoint {path} belongs to another job",
-            expected=f"job {job_digest.hex()[:16]}",
-            got=f"job {metadata['job_digest'][:16]}",
-            cure="resume with the job file it was made with, unchanged, or begin a new run",
-        )
     groups: dict[str, dict[str, Array]] = {group: {} for group in _GROUPS}
     for key, values in arrays.items():
         group, _, name = key.partition("/")
@@ -90,7 +99,7 @@ def load_checkpoint(path: Path, job_digest: bytes) -> Checkpoint:
         name: float(values) if values.ndim == 0 else values for name, values in groups["codec_state"].items()
     }
     return Checkpoint(
-        job_digest=job_digest,
+        job_digest=bytes.fromhex(metadata["job_digest"]),
         rounds_done=metadata["rounds_done"],
         parameters=groups["parameters"],
         optimiser_state=groups["optimiser_state"],
@@ -122,7 +131,8 @@ def _check_metadata(metadata: dict[str, Any], what: str) -> None:
             got=", ".join(f"{name!r:.40}" for name in unknown[:4]),
             cure=f"resume with hekat {releases[-1][:40]}, which wrote it, or a newer release",
         )
-    if not isinstance(metadata.get("job_digest"), str):
+    digest = metadata.get("job_digest")
+    if not isinstance(digest, str) or not _HEX.fullmatch(digest):
         raise refuse_checkpoint(what, "the job's digest", "none")
     rounds_done = metadata.get("rounds_done")
     if type(rounds_done) is not int or rounds_done < 0:

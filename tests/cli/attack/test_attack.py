@@ -12,6 +12,8 @@ import pytest
 
 from hekat.cli.main import main
 from hekat.privacy import Mask
+from hekat.run.horizontal.saved_mask import load_saved_mask
+from hekat.state import Checkpoint, save_checkpoint
 from hekat.wire import to_bytes
 
 torch = pytest.importorskip("torch", reason="needs hekat[torch]")
@@ -103,10 +105,13 @@ def test_page_and_scores_of_the_default_masks(place: Path, capsys: pytest.Captur
 def test_every_kind_of_mask_is_taken(place: Path) -> None:
     sizes = {"1.weight": 64 * 12, "1.bias": 12, "3.weight": 36, "3.bias": 3}
     (place / "saved.mask").write_bytes(to_bytes(Mask.everything(sizes)))
-    masks = ("layers=1.*", "layers=1.weight;3.bias", "p=1,random", "saved.mask", "none", "none")
+    save_run(
+        place / "run.npz", Mask.from_arrays({n: np.full(k, n == "3.weight") for n, k in sizes.items()}).packed_bits
+    )
+    masks = ("layers=1.*", "layers=1.weight;3.bias", "p=1,random", "saved.mask", "run.npz", "none", "none")
     assert attack("--take", "4", *(word for mask in masks for word in ("--mask", mask))) == 0
     found = scores(place / "tried")
-    assert [mask["masked"] for mask in found["masks"]] == [780, 771, 819, 819, 0]
+    assert [mask["masked"] for mask in found["masks"]] == [780, 771, 819, 819, 36, 0]
     hidden = found["trials"][3]
     assert (hidden["objective"], hidden["scores"]) == (None, [{}])
     assert "nothing is visible" in (place / "tried" / "page.html").read_text(encoding="utf-8")
@@ -185,6 +190,50 @@ def test_a_weights_file_runs_no_code(place: Path, capsys: pytest.CaptureFixture[
     assert not (place / "evil").exists()
 
 
+JOB = """format = 2
+name = "pictures"
+protocol = "horizontal"
+parties = ["a", "b", "c"]
+aggregator = "hub"
+data = "pictures"
+classes = ["0", "1", "2"]
+weight_max = 100
+[model]
+name = "net"
+[training]
+algorithm = "fedavg"
+rounds = 1
+standardise = false
+[protection]
+kind = "lattice"
+masked = 0.2
+always = ["3.bias"]
+[compare]
+plain = false
+alone = false
+"""
+
+
+@pytest.mark.long
+def test_the_mask_of_a_job_is_taken_from_its_run(place: Path) -> None:
+    """By folder and by checkpoint: a fifth of all 819 values, the last layer's biases among them."""
+    site = 'format = 1\n[policy]\nmin_masked = 0.2\n[common_models.net]\nfunction = "net:build"\n'
+    for number, name in enumerate("abc"):
+        rows = np.random.default_rng(number).random((30, 64))
+        np.savez(place / f"{name}.npz", features=rows, labels=np.arange(30) % 3)
+        site += f'[party.{name}.data.pictures]\nsource = "npz"\npath = "{name}.npz"\n'
+    (place / "site.toml").write_text(site)
+    (place / "job.toml").write_text(JOB)
+    assert main(["run", "job.toml", "--runs", "runs", "--json"]) == 0
+    (run,) = (place / "runs").iterdir()
+    masks = ("--mask", str(run), "--mask", str(run / "checkpoint.npz"))
+    assert attack("--take", "1", "--weights", str(run / "model.safetensors"), *masks) == 0
+    assert [mask["masked"] for mask in scores(place / "tried")["masks"]] == [164, 164]
+    found = load_saved_mask(run, {"1.weight": (12, 64), "1.bias": (12,), "3.weight": (3, 12), "3.bias": (3,)})
+    assert found.chosen("3.bias").all()
+    assert not found.chosen("1.weight").all()
+
+
 REFUSED = {
     "no gradient": ({"model": "net.py:frozen"}, (), "no gradient to attack"),
     "other rows": ({"model": "net.py:other_rows"}, (), "takes no such rows"),
@@ -204,6 +253,13 @@ REFUSED = {
     "no mask file": ({}, ("--mask", "gone.mask"), "no such file"),
     "no mask at all": ({}, ("--mask", "net.py"), "expected"),
     "mask of another model": ({}, ("--mask", "other.mask"), "mask is of other tensors"),
+    "folder of no run": ({}, ("--mask", "gone"), "gone/checkpoint.npz cannot be read"),
+    "no checkpoint": ({}, ("--mask", "rows.npz"), "is damaged"),
+    "run of another model": ({}, ("--mask", "other.npz"), "none, or one of another shape, for 1.weight"),
+    "run without a mask": ({}, ("--mask", "whole.npz"), "holds no mask"),
+    "mask of fewer tensors": ({}, ("--mask", "part.npz"), "one over 816"),
+    "mask of no bytes": ({}, ("--mask", "floats.npz"), "is of other tensors"),
+    "mask beyond its values": ({}, ("--mask", "beyond.npz"), "bits beyond its last value"),
     "row out of range": ({}, ("--take", "6"), "row numbers from 0 to 5"),
     "half a batch": ({}, ("--take", "1,2,3", "--batch-rows", "2"), "multiple of --batch-rows 2"),
     "other shape": ({}, ("--shape", "3,8,8"), "--shape does not fit"),
@@ -214,6 +270,25 @@ REFUSED = {
 }
 
 
+def save_run(path: Path, mask: Any = None, values: float = 819.0, **shapes: tuple[int, ...]) -> None:
+    """A checkpoint of the net's tensors, or with others, and such a mask."""
+    own = {"1.weight": (12, 64), "1.bias": (12,), "3.weight": (3, 12), "3.bias": (3,)}
+    tensors = {name: np.zeros(shape) for name, shape in {**own, **shapes}.items()}
+    codec_state = {} if mask is None else {"mask": mask, "mask_values": values}
+    save_checkpoint(path, Checkpoint(b"j" * 32, 1, tensors, codec_state=codec_state))
+
+
+def save_refused_runs(place: Path) -> None:
+    (place / "gone").mkdir()
+    bits = np.zeros(103, dtype=np.uint8)
+    save_run(place / "whole.npz")
+    save_run(place / "other.npz", bits, **{"1.weight": (64, 12)})
+    save_run(place / "part.npz", bits, 816.0)
+    save_run(place / "floats.npz", bits.astype(float))
+    bits[-1] = 0x80
+    save_run(place / "beyond.npz", bits)
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused_ends_with_2_and_writes_nothing(
     case: str, place: Path, capsys: pytest.CaptureFixture[str]
@@ -221,6 +296,7 @@ def test_what_is_refused_ends_with_2_and_writes_nothing(
     changes, words, message = REFUSED[case]
     np.savez(place / "texts.npz", features=np.ones((6, 64), dtype=int), labels=np.zeros(6, dtype=int))
     (place / "other.mask").write_bytes(to_bytes(Mask.everything({"1.weight": 5})))
+    save_refused_runs(place)
     before = sorted(place.iterdir())
     assert attack(*words, **changes) == 2
     told = capsys.readouterr().err

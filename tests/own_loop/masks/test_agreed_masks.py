@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.own_loop.conftest import THREE, WEIGHT_MAX
 
-from hekat.errors import InputError, PartyStoppedError, ProtocolError
+from hekat.errors import InputError, MaskError, PartyStoppedError
 from hekat.privacy import MaskRules, SensitivityMap, choose_mask
 from hekat.protocol.secure_sum.selective.agree_on_mask import MOST_LEVEL, WeightedMap, _MapScale, agree_on_mask
 
@@ -66,7 +66,7 @@ def test_a_party_with_other_rules_is_found_before_anything_is_masked_by_them(pla
         fraction = 0.3 if party.name == "lake" else 0.2
         return party.agree_on_mask(maps[party.name], MaskRules(fraction), weight=1)
 
-    with pytest.raises((ProtocolError, PartyStoppedError), match="mask") as caught:
+    with pytest.raises((MaskError, PartyStoppedError), match="mask") as caught:
         play_with(play)
     assert "lake" in str(caught.value)
 
@@ -144,7 +144,7 @@ def test_levels_that_no_map_has_are_refused_from_their_total(play_with: Any, mon
 
     monkeypatch.setattr(_MapScale, "levels_of", levels_of)
     weights = {"north": 1, "lake": 1000, "county": 1000}
-    with pytest.raises(ProtocolError, match="maps is larger than maps make it"):
+    with pytest.raises(MaskError, match="maps is larger than maps make it"):
         agree(play_with, dict.fromkeys(THREE, HONEST), MaskRules(0.1), weights)
 
 

@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pytest
 
-from hekat.errors import InputError, PolicyError, ProtocolError
+from hekat.errors import InputError, MaskError, PolicyError, ProtocolError
 from hekat.own_loop import Party
 from hekat.own_loop.aggregator import _check_call
 from hekat.own_loop.compare_calls import AGREED
@@ -123,7 +123,7 @@ def test_a_mask_that_the_parties_agree_on_serves(play_with) -> None:
     ],
 )
 def test_masks_that_differ_are_named_before_any_sum_opens(other, said, play_with) -> None:
-    with pytest.raises(ProtocolError, match=f"masks differ between parties in round 1, and no sum .*{said}"):
+    with pytest.raises(MaskError, match=f"masks differ between parties in round 1, and no sum .*{said}"):
         play_with(code_with(lambda party, number: other if party.name == "lake" else MASK))
 
 

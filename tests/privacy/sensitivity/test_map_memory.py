@@ -9,6 +9,8 @@ from tests.privacy.sensitivity.nets import torch
 
 from hekat.privacy.attacks import leaky_lenet
 from hekat.privacy.sensitivity import sensitivity_map
+from hekat.privacy.sensitivity.directions import Directions
+from hekat.privacy.sensitivity.module_source import ModuleSource
 
 
 def _peak_bytes(net: Any, mode: Any, shape: tuple[int, ...] = (64, 2, 2)) -> int:
@@ -25,6 +27,11 @@ def _peak_bytes(net: Any, mode: Any, shape: tuple[int, ...] = (64, 2, 2)) -> int
     return most
 
 
+def _stated_bytes(net: Any, mode: Any, shape: tuple[int, ...]) -> int:
+    """What a dry run says of the same map."""
+    return ModuleSource(net, torch.rand(3, *shape), torch.tensor([0, 1, 2]), None, Directions(mode, 0)).held_bytes
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("mode", "sums"), [("random", 1), ("exact", 2)])
 def test_no_whole_gradient_is_held(mode: Any, sums: int) -> None:
@@ -38,4 +45,14 @@ def test_no_whole_gradient_is_held(mode: Any, sums: int) -> None:
 @pytest.mark.parametrize(("mode", "models"), [("random", 2), ("exact", 3)])
 def test_a_net_of_nearly_one_tensor_takes_three_models_at_most(mode: Any, models: int) -> None:
     net = leaky_lenet(class_count=100)
-    assert _peak_bytes(net, mode, (3, 32, 32)) <= models * 4 * sum(one.numel() for one in net.parameters())
+    found = _peak_bytes(net, mode, (3, 32, 32))
+    assert found <= models * 4 * sum(one.numel() for one in net.parameters())
+    assert _stated_bytes(net, mode, (3, 32, 32)) < found < 1.2 * _stated_bytes(net, mode, (3, 32, 32))
+
+
+@pytest.mark.long
+def test_a_net_of_linear_layers_is_compared_with_its_rows_once() -> None:
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 400), torch.nn.ReLU(), torch.nn.Linear(400, 3))
+    stated = _stated_bytes(net, "random", (64, 2, 2))
+    assert stated <= 3 * 4 * sum(one.numel() for one in net.parameters())
+    assert stated < _peak_bytes(net, "random") < 1.1 * stated

@@ -66,8 +66,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         dest="masks",
         metavar="MASK",
-        help="none, p=0.1,map, p=0.1,random, layers=GLOB[;GLOB], or the file of a saved mask; repeatable (default: "
-        "none, p=0.1,random and p=0.1,map)",
+        help="none, p=0.1,map, p=0.1,random, layers=GLOB[;GLOB], the file of a saved mask, or the folder or checkpoint "
+        "of a run that masks a part; repeatable (default: none, p=0.1,random and p=0.1,map)",
     )
     parser.add_argument(
         "--attacker",

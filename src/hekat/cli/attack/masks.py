@@ -1,9 +1,10 @@
-"""The masks that `hekat attack` compares: none, a share by map or at random, layers by name, or a saved mask."""
+"""The masks that `hekat attack` compares: none, a share by map or at random, layers by name, a saved one, a run's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,16 @@ from hekat.data.sources.source_file import readable_file
 from hekat.errors import InputError
 from hekat.privacy import Mask, MaskRules, SensitivityMap, choose_mask, sensitivity_map
 from hekat.privacy.attacks import AttackedModel
+from hekat.run.horizontal.saved_mask import load_saved_mask
 from hekat.select_names import select_names
 from hekat.wire import from_bytes
 
 DEFAULT_MASKS = ("none", "p=0.1,random", "p=0.1,map")
-_FORMS = "none, p=0.1,map, p=0.1,random, layers=GLOB[;GLOB], or the file of a saved mask"
+_FORMS = (
+    "none, p=0.1,map, p=0.1,random, layers=GLOB[;GLOB], the file of a saved mask, or the folder or checkpoint of a run "
+    "that masks a part"
+)
+_CHECKPOINT_ENDING = ".npz"
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,14 @@ def make_masks(
     """
     sizes = {name: tensor.numel() for name, tensor in model.parameters.items()}
     maps = _Maps(model, rows, labels, seed, expose_embeddings)
-    return tuple(_make(text, sizes, maps, seed) for text in dict.fromkeys(texts))
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.parameters.items()}
+    return tuple(
+        _load(text, shapes) if _is_path(text) else _make(text, sizes, maps, seed) for text in dict.fromkeys(texts)
+    )
+
+
+def _is_path(text: str) -> bool:
+    return text != "none" and not text.startswith(("layers=", "p="))
 
 
 class _Maps:
@@ -64,25 +77,30 @@ def _make(text: str, sizes: Mapping[str, int], maps: _Maps, seed: int) -> NamedM
         names = select_names(list(sizes), text.removeprefix("layers=").split(";"))
         chosen = {name: np.full(size, name in names) for name, size in sizes.items()}
         return NamedMask(text, Mask.from_arrays(chosen), f"whole tensors: {', '.join(names)}")
-    if text.startswith("p="):
-        share, _, rule = text.removeprefix("p=").partition(",")
-        rules = _rules_of(text, share)
-        if rule == "random":
-            mask = _random_mask(sizes, rules.count_of(sum(sizes.values())), seed)
-            return NamedMask(text, mask, "values at random")
-        if rule == "map":
-            about = "the most sensitive values of these rows"
-            if maps.expose_embeddings:
-                rules = replace(rules, expose_embeddings=True)
-                about += ", embeddings left to the map: a job masks them whole unless it says expose_embeddings"
-            return NamedMask(text, choose_mask(maps.of_rows(), rules), about)
-        raise _refusal(text, f"unknown rule {rule!r}" if rule else "no rule after p")
+    share, _, rule = text.removeprefix("p=").partition(",")
+    rules = _rules_of(text, share)
+    if rule == "random":
+        mask = _random_mask(sizes, rules.count_of(sum(sizes.values())), seed)
+        return NamedMask(text, mask, "values at random")
+    if rule == "map":
+        about = "the most sensitive values of these rows"
+        if maps.expose_embeddings:
+            rules = replace(rules, expose_embeddings=True)
+            about += ", embeddings left to the map: a job masks them whole unless it says expose_embeddings"
+        return NamedMask(text, choose_mask(maps.of_rows(), rules), about)
+    raise _refusal(text, f"unknown rule {rule!r}" if rule else "no rule after p")
+
+
+def _load(text: str, shapes: Mapping[str, tuple[int, ...]]) -> NamedMask:
+    """A saved mask, or the mask in a run's checkpoint."""
     path = Path(text)
     if not path.exists():
         raise _refusal(text, "no such file")
+    if path.is_dir() or path.suffix == _CHECKPOINT_ENDING:
+        return NamedMask(text, load_saved_mask(path, shapes), "the mask of a run, from its checkpoint")
     with in_words_of_the_command(), readable_file(path):
         mask = from_bytes(path.read_bytes(), Mask)
-    mask.check_sizes(sizes)
+    mask.check_sizes({name: prod(shape) for name, shape in shapes.items()})
     return NamedMask(text, mask, "a saved mask")
 
 

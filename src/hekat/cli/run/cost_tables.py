@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hekat.cost.horizontal import HorizontalCost, ProtectionCost, RoleCost
+from hekat.cost.maps import MapCost
 from hekat.cost.rehearsed_steps import ColumnsCost
 from hekat.report import Table
 from hekat.report.number_text import format_byte_count, format_count, format_seconds
@@ -19,6 +20,8 @@ def cost_tables(found: HorizontalCost, *, verbose: bool) -> list[Table]:
     tables = [_bytes_table(found, own), *([_seconds_table(own)] if verbose else [])]
     if own.packing is not None and verbose:
         tables.append(_packing_table(found, own))
+    if found.maps is not None:
+        tables.append(_maps_table(found.maps))
     return [*tables, _comparison(found)]
 
 
@@ -133,6 +136,21 @@ def _packing_table(found: HorizontalCost, own: ProtectionCost) -> Table:
         ("what", "figure"),
         rows,
         "FLBooster (ICDE 2023), Eqs. 11 to 13, with this layout's lanes.",
+    )
+
+
+def _maps_table(maps: MapCost) -> Table:
+    rows = (
+        ("maps in the run", format_count(maps.count)),
+        ("seconds of one, a party, at most", format_seconds(max(maps.seconds.values()))),
+        ("sums and gradients in memory, beside the model", format_byte_count(maps.held_bytes)),
+    )
+    return Table(
+        "Sensitivity maps, by which a part of every update is masked",
+        ("what", "figure"),
+        rows,
+        "Measured just now on each party's table; activations of a row take memory on top. What is sent to agree on a "
+        "mask is among all bytes of the run.",
     )
 
 

@@ -32,6 +32,11 @@ class SensitivitySource(Protocol):
         """The axis of a layer's weight along which its outputs lie."""
         ...
 
+    @property
+    def held_bytes(self) -> int:
+        """The most bytes of sums and gradients that a map holds beside the weights; activations come on top."""
+        ...
+
     def add_rows(self, places: Places) -> None:
         """Add the sensitivities of the rows at `places` to the sums. Raises InputError."""
         ...

@@ -18,7 +18,7 @@ STEP_KINDS = {
 }
 _OF_TREES = ("bin", "gradients", "histograms", "losses", "scores")
 _KIND_OF_STEP = {
-    **dict.fromkeys(("train", "validate", *_OF_TREES), "train"),
+    **dict.fromkeys(("train", "map", "validate", *_OF_TREES), "train"),
     **dict.fromkeys(("send", "open"), "message"),
 }
 WAYS = {

@@ -9,6 +9,7 @@ from typing import Any
 _STEPS = {
     "keys": "making the key pair, once",
     "train": "training on the party's own rows",
+    "map": "the sensitivity map of the party's own rows, by which a mask is agreed on",
     "validate": "looking at the model on the party's held-out rows",
     "encode": "turning the update into whole numbers, many to a plaintext",
     "deal": "dealing out the round's secrets",

@@ -34,6 +34,8 @@ VALIDATION_EDGES = "validation/edges"
 LAST_ROUND = "last_round/"
 ROW_COUNT = "row_count"
 MASK = "mask"
+MASK_VALUES = "mask_values"
+"""How many values the mask is over; its last byte has room for some more."""
 # Running powers beta^t of Adam; a power that is not below 1 after a step would cause a division by zero.
 _POWERS = ("beta_1_power", "beta_2_power")
 # Sums and means of squares, whose root is taken.
@@ -61,6 +63,7 @@ def check_resumable(
     if settings.selective is not None:
         mask_of(what, checkpoint, settings, model)
         codec_state.pop(MASK)
+        codec_state.pop(MASK_VALUES)
     clips = settings.protection != "none" and settings.sums.codec.clipping == "adaptive"
     scored = scored_classes(settings)
     expected: Shapes = {
@@ -104,6 +107,8 @@ def mask_of(what: str, checkpoint: Checkpoint, settings: HorizontalSettings, mod
         mask = Mask(sizes, bits.tobytes() if bits.dtype == np.uint8 and bits.ndim == 1 else b"")
     except InputError as error:
         raise refuse_checkpoint(what, f"a mask of the trained weights: {error.expected}", error.got) from None
+    if checkpoint.codec_state.get(MASK_VALUES) != mask.value_count:
+        raise refuse_checkpoint(what, f"a mask over {mask.value_count:,} values", "one over another number of them")
     count = rules.count_of(mask.value_count)
     if mask.chosen_count < count or (rules.groups == "values" and mask.chosen_count > count):
         raise refuse_checkpoint(what, f"a mask of {count:,} values", f"{mask.chosen_count:,}")

@@ -22,6 +22,7 @@ from hekat.run.horizontal.check_resumable import (
     LABEL,
     LAST_ROUND,
     MASK,
+    MASK_VALUES,
     ROW_COUNT,
     VALIDATION_EDGES,
     VOCABULARY,
@@ -63,6 +64,7 @@ def save_state(path: Path, job: Job, state: TrainingState, releases: tuple[str, 
         codec_state[VOCABULARY] = encode_vocabulary(state.vocabulary)
     if state.mask is not None:
         codec_state[MASK] = state.mask.packed_bits
+        codec_state[MASK_VALUES] = float(state.mask.value_count)
     if state.control:
         codec_state[ROW_COUNT] = float(state.row_count)
         codec_state.update({f"{CONTROL}{name}": values for name, values in state.control.items()})

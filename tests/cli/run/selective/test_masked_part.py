@@ -63,6 +63,8 @@ def test_a_dry_run_says_it_and_the_bytes(workplace: Workplace) -> None:
     assert "50 % go to the aggregator IN THE CLEAR" in " ".join(answer.out.split())
     told = json.loads(workplace.run("--dry-run", "--json").out)
     assert "IN THE CLEAR" in told["protections"][0]["detail"]
+    assert told["maps"]["count"] == 1
+    assert "sums and gradients in memory, beside the model" in " ".join(answer.out.split())
 
 
 @pytest.mark.long
@@ -84,10 +86,10 @@ def test_a_resumed_run_goes_on_with_its_mask_and_no_other(workplace: Workplace, 
         refused = workplace.run("--resume", stopped)
         assert refused.code == 2
         assert "mask" in refused.err
-    path.write_bytes(
-        encode_arrays("checkpoint", metadata, {key: one for key, one in arrays.items() if key != "codec_state/mask"})
-    )
-    assert "mask" in workplace.run("--resume", stopped).err
+    for name in ("mask", "mask_values"):
+        fewer = {key: one for key, one in arrays.items() if key != f"codec_state/{name}"}
+        path.write_bytes(encode_arrays("checkpoint", metadata, fewer))
+        assert "mask" in workplace.run("--resume", stopped).err
 
 
 def test_hekat_init_leaves_it_to_whoever_asks_for_it(workplace: Workplace) -> None:

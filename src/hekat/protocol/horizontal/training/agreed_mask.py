@@ -66,7 +66,7 @@ class AgreedMask:
     def _agree(self, group: str, state: TrainingState, features: Features, labels: Labels) -> Mask:
         selective, settings = self._settings.selective, self._settings
         assert selective is not None  # as in `before`
-        with self._stopwatch.measure("train"):
+        with self._stopwatch.measure("map"):
             found = sensitivity_map(
                 self._model,
                 features,

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import InputError, MaskError
 from hekat.privacy.choose_mask import MapLevels, choose_from_levels
 from hekat.privacy.mask import Mask
 from hekat.privacy.mask_rules import MaskRules
@@ -59,7 +59,7 @@ def agree_on_mask(sum_integers: SumOfIntegers, own: WeightedMap, rules: MaskRule
     """The mask that all parties come to from one sum; `party_count`: how many can be in it at most.
 
     Raises InputError, before anything is sent, for rules that do not fit the tensors, and a map that is not finite;
-    ProtocolError for a sum that is larger than such maps make it.
+    MaskError for a sum that is larger than such maps make it.
     """
     scale = _MapScale.of(own, rules)
     sums = sum_integers(STEPS[0], {name: scale.levels_of(name, own) for name in own.tensors}, MOST_LEVEL)
@@ -109,7 +109,7 @@ class _MapScale:
         of_a_party = value_count * MOST_LEVEL // self.cut
         most = party_count * (of_a_party + (of_a_party >> 20) + value_count // 2 + 1)
         if total > most:
-            raise ProtocolError(
+            raise MaskError(
                 "the sum of the parties' sensitivity maps is larger than maps make it: no mask is taken from it",
                 expected=f"levels that add up to {most:,} at most, from {party_count} parties",
                 got="more",
