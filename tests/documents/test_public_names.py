@@ -35,6 +35,8 @@ MODULES = (
 )
 # Classes of these come out of functions; examples of the functions begin with what a run left.
 MODULES_AFTER_A_RUN = ("hekat.own_loop", "hekat.report", "hekat.wire", "hekat.ledger")
+# Instruments of experiments: each name stands on a page, and functions have examples.
+INSTRUMENTS = ("hekat.privacy.attacks", "hekat.privacy.audit")
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Warns", "Examples")
 
 
@@ -59,12 +61,15 @@ def methods_of(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 PUBLIC = {name: value for module in MODULES for name, value in public_names(module)}
 PUBLIC_AFTER_A_RUN = {name: value for module in MODULES_AFTER_A_RUN for name, value in public_names(module)}
+PUBLIC_INSTRUMENTS = {name: value for module in INSTRUMENTS for name, value in public_names(module)}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
 FUNCTIONS_AFTER_A_RUN: dict[str, Callable[..., Any]] = {
     **{name: value for name, value in PUBLIC_AFTER_A_RUN.items() if inspect.isfunction(value)},
     **{f"hekat.own_loop.Party.{name}": getattr(Party, name) for name in ("aggregate", "start_from", "check_same")},
 }
+INSTRUMENT_FUNCTIONS = {name: value for name, value in PUBLIC_INSTRUMENTS.items() if inspect.isfunction(value)}
 CALLABLES = {
+    **INSTRUMENT_FUNCTIONS,
     **{name: value for name, value in PUBLIC.items() if inspect.isfunction(value)},
     **{f"{name}.{method}": function for name, cls in CLASSES.items() for method, function in methods_of(cls)},
     **FUNCTIONS_AFTER_A_RUN,
@@ -95,7 +100,7 @@ def test_every_public_name_stands_on_a_page() -> None:
     for path in re.findall(r"^::: (\S+)$", text, re.MULTILINE):
         module, _, name = path.rpartition(".")
         shown.append(getattr(import_module(module), name))
-    public = {**PUBLIC, **PUBLIC_AFTER_A_RUN}
+    public = {**PUBLIC, **PUBLIC_AFTER_A_RUN, **PUBLIC_INSTRUMENTS}
     assert sorted(name for name, value in public.items() if not any(value is one for one in shown)) == []
 
 
@@ -187,6 +192,14 @@ def test_an_example_does_what_it_shows(
         pytest.importorskip("pyarrow", reason="needs hekat[parquet]")
     monkeypatch.chdir(tmp_path)
     check_examples(name, PUBLIC[name], {})
+
+
+@pytest.mark.long_cases("hekat.privacy.attacks.invert")
+@pytest.mark.parametrize("name", INSTRUMENT_FUNCTIONS)
+def test_an_example_of_an_instrument_does_what_it_shows(name: str) -> None:
+    if name.startswith("hekat.privacy.attacks."):
+        pytest.importorskip("torch", reason="needs hekat[torch]")
+    check_examples(name, INSTRUMENT_FUNCTIONS[name], {})
 
 
 @pytest.mark.long_cases("hekat.own_loop.federate_split", "hekat.report.write_report")

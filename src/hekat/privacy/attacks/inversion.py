@@ -68,6 +68,15 @@ def deep_leakage(
         restart_count: Starts.
         priors: More of them.
 
+    Returns:
+        The attack, for `invert`.
+
+    Examples:
+        >>> from hekat.privacy.attacks import deep_leakage
+        >>> attack = deep_leakage(picture_shape=(1, 8, 8), step_count=100)
+        >>> attack.name, len(attack.priors)
+        ('dlg', 2)
+
     Source: Zhu et al., Deep Leakage from Gradients (2019).
     """
     held = (Box(*box),) if box is not None else ()
@@ -93,7 +102,21 @@ def inverting_gradients(
 ) -> Attack:
     """Inverting gradients: the cosine by Adam on signs, for ReLU nets, batches and several local steps.
 
-    Arguments as for `deep_leakage`.
+    Args:
+        picture_shape: (channels, height, width) that a row is looked at as; total variation needs it.
+        total_variation: Its weight; 0 for none.
+        box: Lowest and highest value of a cell; None for none.
+        step_count: Of one start.
+        restart_count: Starts.
+        priors: More of them, such as `BatchNormStatistics`.
+
+    Returns:
+        The attack, for `invert`.
+
+    Examples:
+        >>> from hekat.privacy.attacks import inverting_gradients
+        >>> inverting_gradients(restart_count=1).restarts.count
+        1
 
     Source: Geiping et al., Inverting Gradients (2020).
     """
@@ -137,6 +160,23 @@ def invert(
 
     Raises:
         InputError: The update is none of this model, nothing of it is visible, or labels do not fit the rows.
+
+    Examples:
+        >>> import torch
+        >>> from hekat.privacy import Mask
+        >>> from hekat.privacy.attacks import AttackedModel, LastLayer, VisibleUpdate
+        >>> from hekat.privacy.attacks import inverting_gradients, invert, read_label
+        >>> _ = torch.manual_seed(1)
+        >>> layers = torch.nn.Linear(4, 6), torch.nn.Sigmoid(), torch.nn.Linear(6, 3)
+        >>> model = AttackedModel(torch.nn.Sequential(*layers))
+        >>> update = model.gradient(torch.tensor([[0.1, 0.9, 0.4, 0.6]]), torch.tensor([2]))
+        >>> mask = Mask.nothing({name: tensor.numel() for name, tensor in update.items()})
+        >>> seen = VisibleUpdate.adaptive(update, mask)
+        >>> reading = read_label(LastLayer.of(model), seen)
+        >>> attack = inverting_gradients(step_count=200, restart_count=1)
+        >>> found = invert(attack, model, seen, reading, row_shape=(4,))
+        >>> found.rows.round(1), found.labels
+        (array([[0.1, 0.9, 0.4, 0.6]]), (2,))
     """
     torch = import_torch()
     check_update(model, seen.values)

@@ -48,6 +48,17 @@ def read_label(layer: LastLayer, seen: VisibleUpdate) -> LabelReading:
     Returns:
         The label, or the classes that it is one of: whole rows that are hidden, or every class.
 
+    Examples:
+        >>> import torch
+        >>> from hekat.privacy import Mask
+        >>> from hekat.privacy.attacks import AttackedModel, LastLayer, VisibleUpdate, read_label
+        >>> _ = torch.manual_seed(1)
+        >>> model = AttackedModel(torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Sigmoid(), torch.nn.Linear(6, 3)))
+        >>> update = model.gradient(torch.rand(1, 4), torch.tensor([2]))
+        >>> mask = Mask.nothing({name: tensor.numel() for name, tensor in update.items()})
+        >>> read_label(LastLayer.of(model), VisibleUpdate.adaptive(update, mask)).labels
+        (2,)
+
     Source: Zhao et al., iDLG (2020), section 3; hidden rows and the completion are ours.
     """
     found = layer.factors(seen)
@@ -81,6 +92,17 @@ def read_labels(layer: LastLayer, seen: VisibleUpdate, row_count: int) -> LabelR
 
     Returns:
         As many labels as rows, in ascending order, or every class where no visible entry is negative.
+
+    Examples:
+        >>> import torch
+        >>> from hekat.privacy import Mask
+        >>> from hekat.privacy.attacks import AttackedModel, LastLayer, VisibleUpdate, read_labels
+        >>> _ = torch.manual_seed(1)
+        >>> model = AttackedModel(torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Sigmoid(), torch.nn.Linear(6, 3)))
+        >>> update = model.gradient(torch.rand(2, 4), torch.tensor([2, 0]))
+        >>> mask = Mask.nothing({name: tensor.numel() for name, tensor in update.items()})
+        >>> read_labels(LastLayer.of(model), VisibleUpdate.adaptive(update, mask), 2).labels
+        (0, 2)
 
     Source: Yin et al., See through Gradients (2021), section 3.2.
     """

@@ -28,6 +28,11 @@ def leaky_lenet(
     Returns:
         With the defaults the net of FedML-HE's figures 13 and 14, 88,648 parameters.
 
+    Examples:
+        >>> from hekat.privacy.attacks import leaky_lenet
+        >>> sum(tensor.numel() for tensor in leaky_lenet().parameters())
+        88648
+
     Source: Zhu et al., Deep Leakage from Gradients (2019), section 4.1.
     """
     torch = import_torch()

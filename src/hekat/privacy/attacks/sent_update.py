@@ -93,5 +93,11 @@ def as_mean_gradient(difference: Mapping[str, Any], *, step_count: int, learning
 
     Returns:
         -(w1 - w0) / (learning rate * E), which `OneGradient` is compared with.
+
+    Examples:
+        >>> import torch
+        >>> from hekat.privacy.attacks import as_mean_gradient
+        >>> as_mean_gradient({"w": torch.tensor([-0.5, 0.25])}, step_count=5, learning_rate=0.5)["w"].tolist()
+        [0.20000000298023224, -0.10000000149011612]
     """
     return {name: tensor / (-learning_rate * step_count) for name, tensor in difference.items()}

@@ -66,6 +66,9 @@ def audit_scores(
         confidence: The chance that the bound holds, above 0, below 1; shared out over the numbers of guesses.
         guessed: Parts of the canaries to guess, above 0, up to 1.
 
+    Returns:
+        The number of guesses whose bound is largest, and the bound.
+
     Raises:
         InputError: Scores that are no numbers, another number of coins, fewer than two canaries, a delta, confidence
             or part out of range.
@@ -113,6 +116,9 @@ def epsilon_at_least(right: int, guesses: int, canaries: int, *, delta: float, c
         canaries: m.
         delta: As in `audit_scores`.
         confidence: As there.
+
+    Returns:
+        A lower bound on epsilon, at that confidence.
 
     Raises:
         InputError: Numbers that do not fit each other, a delta or confidence out of range.
