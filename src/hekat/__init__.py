@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hekat import bigint, lattice, paillier, rsa
     from hekat.encrypted_array import array
+    from hekat.job.granted_budgets import site_budgets
     from hekat.own_loop import Party, SplitGuest, SplitHost, federate, federate_split, start_adapters
 
     __version__: str
@@ -25,6 +26,7 @@ __all__ = [
     "lattice",
     "paillier",
     "rsa",
+    "site_budgets",
     "start_adapters",
 ]
 
@@ -36,6 +38,8 @@ def __getattr__(name: str) -> Any:
         value = _installed_version()
     elif name == "array":
         value = import_module("hekat.encrypted_array").array
+    elif name == "site_budgets":
+        value = import_module("hekat.job.granted_budgets").site_budgets
     elif name in _OWN_LOOP:
         value = getattr(import_module("hekat.own_loop"), name)
     elif name in __all__:

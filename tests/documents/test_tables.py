@@ -11,7 +11,7 @@ import pytest
 from tests.documents.markdown import CODE, ROOT, TEXTS, blocks, table_rows
 
 from hekat.engine.interface import Engine
-from hekat.own_loop import messages as loop_messages
+from hekat.own_loop.calls import messages as loop_messages
 from hekat.own_loop.split import messages as split_loop_messages
 from hekat.protocol.encrypted_model import messages as encrypted_model_messages
 from hekat.protocol.encrypted_model.prediction import messages as encrypted_model_prediction_messages

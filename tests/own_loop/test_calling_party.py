@@ -95,13 +95,13 @@ def break_on_the_way(monkeypatch):
     monkeypatch.setattr(SentTensor, "read", _read_that_fails_at(victim, SentTensor.read))
 
     def arm(party: Party) -> None:
-        call = party._call
+        call = party._calls._tell
 
         def call_and_break(message) -> None:
             call(message)
             victim.armed = True
 
-        party._call = call_and_break
+        party._calls._tell = call_and_break
 
     return arm
 

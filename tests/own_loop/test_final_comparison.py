@@ -8,7 +8,7 @@ import pytest
 from hekat.errors import HekatError, ModelsDifferError
 from hekat.own_loop import Party
 from hekat.own_loop import aggregator as loop_aggregator
-from hekat.own_loop.compare_calls import AGREED
+from hekat.own_loop.calls.compare_calls import AGREED
 from hekat.protocol.secure_sum import party_side
 from hekat.protocol.secure_sum.agreement import final_model
 from hekat.protocol.secure_sum.agreement.messages import RoundAgreedMessage, RoundEndMessage

@@ -16,7 +16,7 @@ import pytest
 from hekat import errors
 from hekat.engine.limbs import ints_from_limbs
 from hekat.engine.select import get_engine
-from hekat.own_loop.messages import CallMessage
+from hekat.own_loop.calls.messages import CallMessage
 from hekat.privacy import Mask
 from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.protocol.secure_sum.masked.messages import (

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hekat.engine.limbs import limbs_from_ints
 from hekat.engine.select import get_engine
-from hekat.own_loop.messages import CallMessage
+from hekat.own_loop.calls.messages import CallMessage
 from hekat.privacy import Mask
 from hekat.protocol.horizontal.messages import ReadyMessage
 from hekat.protocol.secure_sum.masked.messages import (

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from hekat.errors import InputError
 from hekat.ledger import RecordedChannel
-from hekat.own_loop.compare_calls import AGREED, Layout, compare_calls
-from hekat.own_loop.messages import AVERAGE, CALLS, LEAVE, WITH_ROUND, WITH_TENSORS, CallMessage
+from hekat.own_loop.calls.compare_calls import AGREED, Layout, compare_calls
+from hekat.own_loop.calls.messages import AVERAGE, CALLS, LEAVE, WITH_ROUND, WITH_TENSORS, CallMessage
 from hekat.protocol.horizontal.slot_ceiling import most_slots, value_count_of
 from hekat.protocol.secure_sum.agreement.agree_on_bounds import serve_bounds
 from hekat.protocol.secure_sum.agreement.final_model import pass_on_marks

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hekat.errors import InputError
+from hekat.own_loop.private.loop_budgets import LoopBudgets
 
 _PIECEMEAL = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
@@ -68,6 +69,13 @@ def as_truth(name: str, value: bool) -> bool:
     """Raises InputError for anything but True and False: a text that says no is true to Python."""
     if not isinstance(value, bool):
         _refuse(name, "True or False", value, f"change {name}")
+    return value
+
+
+def as_budgets(value: LoopBudgets) -> LoopBudgets:
+    """Raises InputError for anything but what `hekat.site_budgets` gives."""
+    if not isinstance(value, LoopBudgets):
+        _refuse("budgets", "the budgets of a site file", value, 'pass hekat.site_budgets("site.toml")')
     return value
 
 

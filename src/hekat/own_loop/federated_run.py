@@ -23,11 +23,21 @@ from hekat.command_name import as_called
 from hekat.disk_errors import disk_errors_as_state_errors
 from hekat.errors import PartyLostError, PartyStoppedError
 from hekat.ledger.ledger_files import pack_ledgers
-from hekat.own_loop.arguments import as_folder, as_names, as_number, as_text, as_truth, as_whole_number, check_code
+from hekat.own_loop.arguments import (
+    as_budgets,
+    as_folder,
+    as_names,
+    as_number,
+    as_text,
+    as_truth,
+    as_whole_number,
+    check_code,
+)
 from hekat.own_loop.costs import Costs, RoundRecord, cost_rounds
 from hekat.own_loop.ended_run import Losses, root_cause
 from hekat.own_loop.loop_roles import LoopRoles
 from hekat.own_loop.party import Party
+from hekat.own_loop.private.loop_budgets import LoopBudgets
 from hekat.own_loop.run_folder import COSTS_FILE, make_folder, write_public_keys
 from hekat.own_loop.run_notes import Notes
 from hekat.own_loop.show_costs import describe, describe_html, tables_of
@@ -96,6 +106,7 @@ def federate(
     authority: str | None = None,
     key_bits: int = 3072,
     allow_two_parties: bool = False,
+    budgets: LoopBudgets | None = None,
     folder: str | PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Federated:
@@ -123,6 +134,8 @@ def federate(
         authority: the name of the role that opens, for opening "authority".
         key_bits: bits of the Paillier key, for protection "paillier".
         allow_two_parties: whether two parties may learn each other's update.
+        budgets: `hekat.site_budgets("site.toml")`: every noised mean of a party's rows is charged to its budget, before
+            anything of it leaves, and sums of them without noise are refused. None: epsilon counts this loop alone.
         folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`), upload numbers and costs.
             None keeps nothing; the ledgers lie in memory till the end then, which for a hundred rounds of three parties
             takes about 10 MB.
@@ -136,6 +149,7 @@ def federate(
         InputError, PolicyError: arguments that cannot be, before anything starts.
         ProtocolError: parties call for different things.
         LongSumError: a mean was longer than `max_norm` allows.
+        BudgetError: a noised mean would pass a party's budget; nothing of it has left.
         Exception: what a party's code raised, where the others cannot go on.
 
     Examples:
@@ -172,6 +186,8 @@ def federate(
         allow_two_parties=as_truth("allow_two_parties", allow_two_parties),
         keep=KeepSettings(as_number("keep", keep), as_text("keep_by", keep_by)),  # type: ignore[arg-type]
     )
+    if budgets is not None:
+        as_budgets(budgets).check(settings.parties)
     notes = Notes()
     if protection == "lattice":
         notes.add(WITH_RUN)
@@ -182,7 +198,16 @@ def federate(
         key_pair = _make_key(settings, sessions[settings.leader])
         turn = ComputingTurn()
         turns = Turns(settings.parties, turn, lambda party: line.say(f"{party} computes"))
-        roles = LoopRoles(settings, sessions, turns, states, key_pair, notes.add, on_round=partial(_tell, line))
+        roles = LoopRoles(
+            settings,
+            sessions,
+            turns,
+            states,
+            key_pair,
+            notes.add,
+            on_round=partial(_tell, line),
+            budgets=budgets or LoopBudgets(),
+        )
         results, lost = _run(roles, play, turn)
         costs = Costs(
             rounds=cost_rounds(

@@ -13,6 +13,7 @@ from hekat.ledger import RecordedChannel
 from hekat.own_loop.aggregator import run_loop_aggregator
 from hekat.own_loop.costs import RoundRecord
 from hekat.own_loop.party import Party, Surroundings
+from hekat.own_loop.private.loop_budgets import LoopBudgets
 from hekat.own_loop.turns import Turns
 from hekat.protocol.role_session import RoleSession
 from hekat.protocol.secure_sum.masked.key_authority import AuthorityRun, run_authority
@@ -49,6 +50,7 @@ class LoopRoles:
     names_are_keys: bool = False
     on_round: Callable[[RoundRecord], None] = lambda record: None
     """Told of each round once its mean stands, in the thread of the party."""
+    budgets: LoopBudgets = field(default_factory=LoopBudgets)
     records: dict[int, RoundRecord] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
     """What each party's role raised, the first first."""
@@ -106,7 +108,8 @@ class LoopRoles:
         )
         with needs_everybody():
             aggregation, digest_key = join_sums(channel, self.settings, run)
-        surroundings = Surroundings(self.turns, stopwatch, self._on_round, self.tell)
+        budget = self.budgets.of(channel.party)
+        surroundings = Surroundings(self.turns, stopwatch, self._on_round, self.tell, budget)
         return Party(channel, self.settings, aggregation, digest_key, surroundings)
 
     def _on_round(self, record: RoundRecord) -> None:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from hekat.channel.channel import check_name
 from hekat.errors import InputError
 from hekat.first_few import first_few
 from hekat.ledger import RecordedChannel
-from hekat.own_loop.aggregator import call_step, sum_step
+from hekat.own_loop.aggregator import sum_step
 from hekat.own_loop.averaging import Call, References, frozen_names, load_into, replace_in, restore
-from hekat.own_loop.canonical_value import digest_value
+from hekat.own_loop.calls.compare_calls import AGREED_MASK
+from hekat.own_loop.calls.messages import AVERAGE, START
+from hekat.own_loop.calls.party_calls import PartyCalls
 from hekat.own_loop.changes.change_sums import make_change_sums
-from hekat.own_loop.compare_calls import AGREED_MASK, refusal_of
 from hekat.own_loop.costs import RoundRecord
 from hekat.own_loop.integers import as_integers, describe_integers
-from hekat.own_loop.messages import AVERAGE, COMPARE, LEAVE, START, SUM, WITH_ROUND, AnswerMessage, CallMessage
 from hekat.own_loop.own_code import OwnCode
+from hekat.own_loop.private.loop_budgets import RowsBudget
 from hekat.own_loop.private.private_mean import PrivateMean, PrivateMeans
 from hekat.own_loop.selection import Selection, select_tensors
 from hekat.own_loop.selective.fitted_mask import FittedMasks, clear_count_of
@@ -32,7 +31,6 @@ from hekat.privacy.clipped_rows import ClippedRows
 from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, PrivacySettings, Unit
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation
-from hekat.protocol.secure_sum.agreement.final_model import ModelTrail
 from hekat.protocol.secure_sum.integer_sums import IntArray, digest_integers, sum_integers
 from hekat.protocol.secure_sum.selective.agree_on_mask import WeightedMap, agree_on_mask
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -44,17 +42,18 @@ T = TypeVar("T")
 
 _MAX_SHOWN = 3
 _START_LABEL = "the state to start from"
-_MASK_LABEL = "which values are masked"
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a party's loop needs of its machine: turns, a stopwatch, and callbacks for rounds and notes."""
+    """What a party's loop needs of its machine: turns, a stopwatch, callbacks for rounds and notes, and the budget of
+    its rows, None where its site grants none."""
 
     turns: Turns
     stopwatch: Stopwatch
     on_round: Callable[[RoundRecord], None]
     note: Callable[[str], None]
+    budget: RowsBudget | None = None
 
 
 class Party:
@@ -72,13 +71,11 @@ class Party:
         self._digest_key, self._around = digest_key, surroundings
         self._references = References()
         self._sums = make_change_sums(channel, settings, aggregation, surroundings.stopwatch, digest_key)
-        self._private = PrivateMeans(settings)
+        self._private = PrivateMeans(settings, channel, surroundings.budget)
         self._policies: dict[Any, ClippingPolicy] = {}
         self._masks = FittedMasks(settings, channel.party, surroundings.note)
-        self._told_layout: dict[str, str] | None = None
-        self._trail = ModelTrail(digest_key)
-        """Of all that the aggregator compared: at the end the parties compare it without it."""
         self._code = OwnCode(channel.party, surroundings.turns, surroundings.stopwatch, "hekat.federate")
+        self._calls = PartyCalls(channel, settings.aggregator, aggregation, digest_key, self._code)
         self._rounds = 0
 
     @property
@@ -131,7 +128,8 @@ class Party:
         Raises:
             InputError: before anything leaves: a weight out of range, NaN, infinity and magnitudes beyond 2^40, a
                 pattern without a match, a mask of other tensors.
-            PolicyError: before anything leaves: a mask that leaves out embeddings, or under another protection.
+            PolicyError: before anything leaves: a mask that leaves out embeddings, or under another protection; rows
+                that have a privacy budget.
             ProtocolError: before any sum opens: parties call for different things, or their tensors, masks (MaskError)
                 or what they give as `same` differ; a call from another thread than the party's own.
 
@@ -145,10 +143,11 @@ class Party:
             (array([2., 2.]), 7)
         """
         with self._code.calling():
+            self._check_exact()
             with self._around.stopwatch.measure("encode"):
                 self._check_weight(weight)
                 self._sums.check_mask(mask)
-                label, digest = ("", b"") if same is None else self._digest(*same)
+                label, digest = ("", b"") if same is None else self._calls.digest(*same)
                 module, state, selection = self._select(state, parameters)
                 if mask is not None:
                     mask = self._masks.fit(mask, state, selection, None if expose_embeddings else module)
@@ -156,7 +155,7 @@ class Party:
                 self._check_difference(call)
             self._note_local(selection)
             if digest:
-                self._agree_on(digest)
+                self._calls.agree_on(digest)
             self._average(call, int(weight), label, digest, mask)
             with self._around.stopwatch.measure("decode"):
                 results = restore(state, selection, call)
@@ -178,6 +177,7 @@ class Party:
         Raises:
             InputError: before anything leaves: arrays of another kind, or a bound that cannot be.
             BoundError: before anything leaves: an integer beyond `maximum`.
+            PolicyError: before anything leaves: rows that have a privacy budget.
             ProtocolError: before any sum opens: parties call for different things, or their arrays or bounds differ;
                 an answer that is no sum of integers.
 
@@ -190,6 +190,7 @@ class Party:
             array([3, 1, 2])
         """
         with self._code.calling():
+            self._check_exact()
             with self._around.stopwatch.measure("encode"):
                 arrays = as_integers(integers, maximum, self.name)
             return self._sum(arrays, maximum)
@@ -208,8 +209,10 @@ class Party:
     ) -> PrivateMean:
         """The noised mean of parts that are bounded: differential privacy for each row, or for each party.
 
-        Every party adds its share of the noise before it masks; no weight, loss or count leaves beside it. What a loop
-        sums exactly on the same rows by other calls is not covered, and epsilon counts the calls of this loop alone.
+        Every party adds its share of the noise before it masks; no weight, loss or count leaves beside it. Without
+        `budgets` of `hekat.federate`, what a loop sums exactly on the same rows by other calls is not covered, and
+        epsilon counts the calls of this loop alone. With them each call is charged before anything of it leaves, and
+        stays charged where it fails.
 
         Args:
             part: of rows, what `hekat.privacy.clip_rows` made of their gradients; of a party, its update by name, whose
@@ -227,6 +230,7 @@ class Party:
 
         Raises:
             InputError: before anything leaves: another protection, settings that cannot be, noise beyond the lanes.
+            PolicyError, BudgetError: before anything leaves: the party's budget is of another kind, or spent.
             ProtocolError: before any sum opens: parties call with other settings.
 
         Examples:
@@ -247,9 +251,10 @@ class Party:
             with self._around.stopwatch.measure("encode"):
                 mechanism, values = self._private.plan(part, privacy)
                 levels = self._private.levels(mechanism, values)
-                label, digest = self._digest("the settings of a noised mean", repr(privacy))
+                label, digest = self._calls.digest("the settings of a noised mean", repr(privacy))
             # At every call: less noise of others, though it was agreed on once, would break this party's claim.
-            self._agree_on(digest)
+            self._calls.agree_on(digest)
+            self._private.charge(mechanism, privacy, self._rounds + 1, sum_step(self._rounds + 1))
             sums = self._sum(levels, (1 << (NOISED_BITS - 1)) - 1, label, digest)
             return self._private.read(sums, mechanism, privacy)
 
@@ -283,8 +288,8 @@ class Party:
                 for tensor in call.tensors.values():
                     tensor.keep_values()
                 digest = call.digest(self._digest_key)
-            self._agree_on(digest)
-            self._call(self._describe(START, call, label=_START_LABEL, digest=digest))
+            self._calls.agree_on(digest)
+            self._calls.ask_tensors(START, call, label=_START_LABEL, digest=digest)
             self._references.take(call)
             self._sums.begin_anew(call)
 
@@ -309,9 +314,9 @@ class Party:
             0
         """
         with self._code.calling():
-            label, digest = self._digest(label, value)
-            self._agree_on(digest)
-            self._call(CallMessage(COMPARE, True, [], [], False, label, digest, b"", 0))
+            label, digest = self._calls.digest(label, value)
+            self._calls.agree_on(digest)
+            self._calls.compare(label, digest)
 
     def agree_on_mask(self, sensitivities: SensitivityMap, rules: MaskRules, *, weight: int) -> Mask:
         """The mask of the most sensitive values over all parties' rows, from a masked sum of integers.
@@ -363,43 +368,13 @@ class Party:
     def _play(self, code: Callable[[Party], T]) -> T:
         with self._code.running():
             result = code(self)
-        self._call(CallMessage(LEAVE, True, [], [], False, "", b"", b"", 0))
-        missing = self._aggregation.compare_final(self._trail.end_with(b""))
+        missing = self._calls.leave()
         if missing:
             self._around.note(f"{self.name} did not compare its last means with {', '.join(missing)}: none came")
         return result
 
     def __repr__(self) -> str:
         return f"Party({self.name!r} of {', '.join(self.parties)}; {self._rounds} rounds done)"
-
-    # --- calls ---------------------------------------------------------------------------------------------------
-
-    def _call(self, message: CallMessage) -> None:
-        """Tell the aggregator what is called for; return once all parties call for the same.
-
-        A mean or sum is asked for at once; it begins once they do.
-        """
-        self._code.leave()
-        step = call_step(self._code.calls)
-        self._channel.send(self._settings.aggregator, step, message)
-        self._aggregation.defer(partial(self._take_answer, step))
-        if message.call not in WITH_ROUND:
-            self._aggregation.settle()
-
-    def _take_answer(self, step: str) -> None:
-        answer = self._channel.receive(self._settings.aggregator, f"{step}/answer", AnswerMessage)
-        if answer.what:
-            raise refusal_of(answer)
-
-    def _digest(self, label: str, value: Any) -> tuple[str, bytes]:
-        """The label, and a digest of the value under it. Raises InputError."""
-        check_name(label, "label")
-        return label, digest_value(label, value, self._digest_key)
-
-    def _agree_on(self, digest: bytes) -> None:
-        """What the aggregator compares it could say is alike: so the next upload shows it, and the last comparison."""
-        self._trail.add(digest)
-        self._aggregation.agree_on(digest)
 
     def _select(self, state: Any, parameters: str | Sequence[str] | None) -> tuple[Any, Mapping[str, Any], Selection]:
         """(the torch module or None, its state or the given one, which of its tensors are averaged)."""
@@ -408,36 +383,15 @@ class Party:
         frozen = () if module is None else frozen_names(module)
         return module, held, select_tensors(held, parameters, frozen, party=self.name)
 
-    def _describe(
-        self,
-        what: str,
-        call: Call,
-        *,
-        fresh_bounds: bool = False,
-        label: str = "",
-        digest: bytes = b"",
-        mask: Mask | None = None,
-    ) -> CallMessage:
-        """The message of a call with tensors; it tells their forms where these changed."""
-        is_told = self._told_layout == call.layout
-        forms = {} if is_told else call.layout
-        self._told_layout = call.layout
-        told = b"" if mask is None else digest_value(_MASK_LABEL, mask.digest(b""), self._digest_key)
-        names, described = list(forms), list(forms.values())
-        return CallMessage(what, is_told, names, described, fresh_bounds, label, digest, told, clear_count_of(mask))
-
     def _sum(
         self, arrays: Mapping[str, IntArray], maximum: int, label: str = "", same: bytes = b""
     ) -> dict[str, IntArray]:
         """The exact sums, at parties that hold the digest `same` of what `label` names."""
         step, forms = sum_step(self._rounds + 1), describe_integers(arrays, maximum)
-        self._told_layout = None  # the next mean tells its tensors again
-        self._call(CallMessage(SUM, False, list(forms), list(forms.values()), False, label, same, b"", 0))
+        self._calls.ask_integers(forms, label, same)
         found = sum_integers(self._aggregation, step, arrays, maximum=maximum, weight_max=self._settings.weight_max)
         digest = digest_integers(self._digest_key, found)
-        self._trail.add(digest)
-        self._aggregation.end_group()
-        self._aggregation.finish_round(step, digest, False)
+        self._calls.end_round(step, digest)
         self._rounds += 1
         count = sum(values.size for values in arrays.values())
         self._around.on_round(RoundRecord(self._rounds, count, 0, found.party_count, found.party_count, {}))
@@ -449,16 +403,14 @@ class Party:
         is_fresh = policy is None
         if policy is None:
             policy = make_policy(settings.codec, self._aggregation)
-        self._call(self._describe(AVERAGE, call, fresh_bounds=is_fresh, label=label, digest=same, mask=mask))
+        self._calls.ask_tensors(AVERAGE, call, fresh_bounds=is_fresh, label=label, digest=same, mask=mask)
         self._policies[call.kind] = policy
         summed = self._sums.sum(call, weight, step, policy, mask)
         aggregate = summed.aggregate
         with self._around.stopwatch.measure("decode"):
             self._references.take(call)
             digest = call.digest(self._digest_key)
-        self._trail.add(digest)
-        self._aggregation.end_group()
-        self._aggregation.finish_round(step, digest, False)
+        self._calls.end_round(step, digest)
         self._rounds += 1
         self._around.on_round(
             RoundRecord(
@@ -473,6 +425,11 @@ class Party:
                 whole_count=sum(tensor.size for tensor in call.tensors.values()),
             )
         )
+
+    def _check_exact(self) -> None:
+        """Raise PolicyError where the rows have a budget, which the site does not waive."""
+        if self._around.budget is not None:
+            self._around.note(self._around.budget.allow_exact(self._channel.ledger))
 
     def _check_weight(self, weight: int) -> None:
         is_whole = isinstance(weight, (int, np.integer)) and not isinstance(weight, bool)

@@ -21,9 +21,10 @@ from typing import Any
 
 from hekat.atomic_file import create_file, replace_file, write_all
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
-from hekat.errors import BudgetError, StateError
+from hekat.errors import BudgetError, PolicyError, StateError
 from hekat.privacy.accounting import Neighbours, Release, count_releases, epsilon_of
 from hekat.state.file_lock import locked
+from hekat.toml_text import toml_key
 
 _FORMAT = "hekat privacy budget 1"
 _MOST_COUNT = 10**12
@@ -66,10 +67,29 @@ class PrivacyBudget:
     def __init__(self, path: Path, terms: BudgetTerms) -> None:
         self._path, self._terms = path, terms
 
+    @classmethod
+    def in_folder(cls, folder: Path, terms: BudgetTerms) -> PrivacyBudget:
+        """The budget of the data set that `terms` name, in a party's state `folder`."""
+        # A data set's name may hold any sign.
+        name = hashlib.sha256(terms.data_set.encode()).hexdigest()[:16]
+        return cls(folder / f"privacy-{name}.jsonl", terms)
+
     @property
     def terms(self) -> BudgetTerms:
         """What the site grants."""
         return self._terms
+
+    def check_promise(self, party: str, unit: str, neighbours: str, whose: str) -> None:
+        """Raise PolicyError unless the budget, of `party`, is for these; `whose` begins the name of what differs."""
+        terms = self._terms
+        for key, ours, theirs in (("unit", terms.unit, unit), ("neighbours", terms.neighbours, neighbours)):
+            if ours != theirs:
+                raise PolicyError(
+                    f"{whose}{key} is not the one of {party}'s budget",
+                    expected=f"{ours!r}, as [{toml_key('party', party, 'privacy')}] says",
+                    got=repr(theirs),
+                    cure=f"change {key} there, or let the site's owner grant a budget of that kind",
+                )
 
     def spent(self) -> Spent:
         """What was spent so far, by all jobs. Raises StateError where the file is damaged or another data set's."""

@@ -41,7 +41,7 @@ def test_rows_and_their_noise_are_all_that_is_in_the_mean(monkeypatch: pytest.Mo
     assert not np.array_equal(first.mean["w"], second.mean["w"])
     for name in PARTIES:
         assert np.array_equal(run.results[name][0][0].mean["w"], first.mean["w"])
-    mechanism, _ = private_mean.PrivateMeans(_settings()).plan(run.results["north"][1], _privacy())
+    mechanism, _ = private_mean.PrivateMeans(_settings(), None).plan(run.results["north"][1], _privacy())
     assert np.allclose(first.mean["w"] + second.mean["w"], mechanism.granularity / 60 * sum(sent), rtol=1e-12)
     release = private_mean.Release.of(mechanism, 3.0)
     assert first.epsilon == epsilon_of({release: 1}, 1e-5)
@@ -62,7 +62,7 @@ def _privacy(**changes):
 
 
 def test_a_party_is_bounded_as_a_whole() -> None:
-    _, values = private_mean.PrivateMeans(_settings()).plan(
+    _, values = private_mean.PrivateMeans(_settings(), None).plan(
         {"w": np.full(4, 10.0), "b": np.ones(1)}, _privacy(unit="party", divisor=None)
     )
     assert np.sqrt(sum(float((each**2).sum()) for each in values.values())) == pytest.approx(0.5, rel=1e-5)
@@ -80,11 +80,11 @@ def test_a_party_is_bounded_as_a_whole() -> None:
 )
 def test_what_would_break_the_claim_is_refused(part, changes, text: str) -> None:
     with pytest.raises(InputError, match=text):
-        private_mean.PrivateMeans(_settings()).plan(part, _privacy(**changes))
+        private_mean.PrivateMeans(_settings(), None).plan(part, _privacy(**changes))
 
 
 def test_a_loop_promises_one_thing() -> None:
-    means, rows = private_mean.PrivateMeans(_settings()), ClippedRows({"w": np.ones(3)}, 0.5)
+    means, rows = private_mean.PrivateMeans(_settings(), None), ClippedRows({"w": np.ones(3)}, 0.5)
     means.plan(rows, _privacy())
     means.plan(rows, _privacy(noise=5.0))
     with pytest.raises(InputError, match="promise one thing"):

@@ -10,8 +10,8 @@ import pytest
 from hekat.errors import InputError, MaskError, PolicyError, ProtocolError
 from hekat.own_loop import Party
 from hekat.own_loop.aggregator import _check_call
-from hekat.own_loop.compare_calls import AGREED
-from hekat.own_loop.messages import CallMessage
+from hekat.own_loop.calls.compare_calls import AGREED
+from hekat.own_loop.calls.messages import CallMessage
 from hekat.privacy import Mask, MaskRules, SensitivityMap
 
 from ..conftest import THREE, make_state
@@ -129,7 +129,7 @@ def test_masks_that_differ_are_named_before_any_sum_opens(other, said, play_with
 
 def test_an_aggregator_that_passes_over_the_comparison_opens_nothing(play_with, monkeypatch) -> None:
     """Each party's sum is masked with its own mask in the agreement: it is given up before it uploads."""
-    monkeypatch.setattr("hekat.own_loop.compare_calls._compare_masks", lambda *others: AGREED)
+    monkeypatch.setattr("hekat.own_loop.calls.compare_calls._compare_masks", lambda *others: AGREED)
     swapped = MASK.packed_bits.copy()
     chosen = np.unpackbits(swapped, bitorder="little")[: MASK.value_count]
     first, other = np.flatnonzero(chosen)[0], np.flatnonzero(chosen == 0)[0]

@@ -18,16 +18,11 @@ from hekat.job.psi.job_file import IntersectionJob
 from hekat.job.site_file import Site
 from hekat.job.vertical.columns_job import ColumnsJob
 from hekat.ledger import Ledger
-from hekat.ledger.privacy.records import SETUP_STEP, WAIVED
-from hekat.wire import Disclosure
+from hekat.ledger.privacy.records import WAIVED_TEXT, record_waived
 
 WAIVER_LINE: Final = "policy.budget_waiver"
 _MOST_NAMES = 5
-_WAIVED_TEXT = (
-    f"{WAIVER_LINE} of the site file: exact sums or scores opened of these rows, which have a privacy budget; the "
-    "epsilon that it shows says nothing of them any more"
-)
-_NOTE = f"BUDGET WAIVED: {_WAIVED_TEXT}"
+_NOTE = f"BUDGET WAIVED: {WAIVED_TEXT}"
 
 
 def parties_summed_exactly(job: AnyJob | ColumnsJob) -> tuple[str, ...]:
@@ -76,7 +71,7 @@ def with_note_on_scores(site: Site, party: str, table: Table) -> Table:
 def record_waiver(ledger: Ledger, table: Table | None) -> None:
     """Write into a role's ledger that the site waived the budget of its rows, if it did. Raises StateError."""
     if table is not None and _NOTE in table.notes:
-        ledger.note(SETUP_STEP, WAIVED, Disclosure("disclosed", _WAIVED_TEXT))
+        record_waived(ledger)
 
 
 def _has_budget(site: Site, party: str) -> bool:

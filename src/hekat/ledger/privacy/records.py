@@ -18,6 +18,10 @@ from hekat.wire import Disclosure
 SETUP_STEP: Final = "setup"
 WAIVED: Final = "budget waived"
 """The name of the note of a site that opened exact sums of rows with a privacy budget."""
+WAIVED_TEXT: Final = (
+    "policy.budget_waiver of the site file: exact sums or scores opened of these rows, which have a privacy budget; "
+    "the epsilon that it shows says nothing of them any more"
+)
 UNITS: Final = ("row", "party")
 _MOST_COUNT = 10**12
 
@@ -178,6 +182,11 @@ def record_in(entry: LedgerEntry) -> PrivacyRecord | None:
                 except UnsoundError as error:
                     raise damaged(entry.index + 1, f"a record of differential privacy with {error}", "others") from None
     return None
+
+
+def record_waived(ledger: Ledger) -> None:
+    """Note that the site waived the budget of the role's rows. Raises as `Ledger.note`."""
+    ledger.note(SETUP_STEP, WAIVED, Disclosure("disclosed", WAIVED_TEXT))
 
 
 def finite(value: float) -> float | None:

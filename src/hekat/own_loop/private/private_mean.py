@@ -10,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hekat.errors import InputError
+from hekat.ledger import RecordedChannel
+from hekat.ledger.privacy.records import ChargeRecord, NoiseRecord, finite
+from hekat.own_loop.private.loop_budgets import RowsBudget
 from hekat.privacy.accounting import NoisedSum, Release, epsilon_of
 from hekat.privacy.clipped_rows import ClippedRows, as_array
 from hekat.privacy.noised_levels import clip_factors, noised_levels
@@ -44,6 +47,8 @@ class PrivateMeans:
     """The noised means of one party's loop."""
 
     settings: SumSettings
+    channel: RecordedChannel
+    budget: RowsBudget | None = None
     claimed: dict[Release, int] = field(default_factory=dict)
     at_one: dict[Release, int] = field(default_factory=dict)
     promise: tuple[str, str, float] | None = None
@@ -69,6 +74,8 @@ class PrivateMeans:
                 got="others",
                 cure="keep to them, or begin another loop and add its epsilon",
             )
+        if self.budget is not None:
+            self.budget.check(privacy)
         self.promise = promise
         values = self._bounded(part, privacy)
         least = least_parties(settings)
@@ -105,17 +112,41 @@ class PrivateMeans:
         """The part with fresh noise."""
         return {name: noised_levels(each, mechanism) for name, each in values.items()}
 
-    def read(self, sums: Mapping[str, IntArray], mechanism: NoisedSum, privacy: PrivacySettings) -> PrivateMean:
-        """The mean of the opened sums, with the loss of all calls so far."""
-        divisor = len(self.settings.parties) if privacy.divisor is None else privacy.divisor
+    def charge(self, mechanism: NoisedSum, privacy: PrivacySettings, number: int, step: str) -> None:
+        """Charge the call's sum, which has not left yet, at the site's budget and in the ledger. Raises BudgetError."""
         claimed = Release.of(mechanism, mechanism.noise)
-        at_one = replace(claimed, noise=mechanism.noise_against(1, least_parties(self.settings)))
+        least, ledger = least_parties(self.settings), self.channel.ledger
+        at_one = replace(claimed, noise=mechanism.noise_against(1, least))
+        spent = None if self.budget is None else self.budget.charge(self.channel.session_id, number, claimed)
         for counts, one in ((self.claimed, claimed), (self.at_one, at_one)):
             counts[one] = counts.get(one, 0) + 1
+        NoiseRecord.of(
+            mechanism,
+            unit=privacy.unit,
+            neighbours=privacy.neighbours,
+            delta=privacy.delta,
+            sampling=1.0,
+            least=least,
+            every_sum=False,
+        ).write(ledger)
+        total, limit = (None, None) if spent is None else (finite(spent.epsilon), spent.limit)
+        epsilon, epsilon_at_one = self._epsilons(privacy)
+        count = sum(self.claimed.values())
+        ChargeRecord(count, finite(epsilon), finite(epsilon_at_one), total, limit).write(ledger, step)
+
+    def _epsilons(self, privacy: PrivacySettings) -> tuple[float, float]:
+        """Of all calls so far: against the claim's coalition, and against one party by itself."""
+        claimed, at_one = (
+            epsilon_of(counts, privacy.delta, privacy.neighbours) for counts in (self.claimed, self.at_one)
+        )
+        return claimed, at_one
+
+    def read(self, sums: Mapping[str, IntArray], mechanism: NoisedSum, privacy: PrivacySettings) -> PrivateMean:
+        """The mean of the opened sums of a call that was charged, with the loss of all calls so far."""
+        divisor = len(self.settings.parties) if privacy.divisor is None else privacy.divisor
         unit = mechanism.granularity / divisor
         return PrivateMean(
             {name: np.asarray(unit * levels) for name, levels in sums.items()},
-            epsilon_of(self.claimed, privacy.delta, privacy.neighbours),
-            epsilon_of(self.at_one, privacy.delta, privacy.neighbours),
+            *self._epsilons(privacy),
             privacy.delta,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from hekat.errors import MaskError, ProtocolError
-from hekat.own_loop.messages import AVERAGE, LEAVE, START, SUM, WITH_TENSORS, AnswerMessage, CallMessage
+from hekat.own_loop.calls.messages import AVERAGE, LEAVE, START, SUM, WITH_TENSORS, AnswerMessage, CallMessage
 
 Layout = dict[str, str]
 
