@@ -9,7 +9,10 @@ from pathlib import Path
 
 from error_page import error_classes
 
+from hekat.errors import InputError, missing_extra
+
 SOURCE = Path(__file__).parents[1] / "src" / "hekat"
+_EXTRA = missing_extra.__name__
 _NAMES = frozenset(error_classes())
 _HEAD = """# Every refusal
 
@@ -33,8 +36,12 @@ def render_refusals() -> str:
 
 def _refusals(path: Path) -> Iterator[tuple[str, str, str]]:
     code = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(code)) if "cure=" in code else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NAMES:
+    for node in ast.walk(ast.parse(code)) if "cure=" in code or _EXTRA in code else ():
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            continue
+        if node.func.id == _EXTRA:
+            yield InputError.__name__, _text(node.args[0]), f"pip install 'hekat[{_text(node.args[1])}]'"
+        if node.func.id in _NAMES:
             named = {keyword.arg: keyword.value for keyword in node.keywords}
             if node.args and "cure" in named and len(what := _text(node.args[0])) > 3:
                 yield node.func.id, what, _text(named["cure"])

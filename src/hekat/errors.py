@@ -63,6 +63,13 @@ class InputError(HekatError, ValueError):
     index: int | None = None
 
 
+def missing_extra(what: str, extra: str, error: ImportError) -> InputError:
+    """The refusal of what takes an optional package, in place of the `error` of its import."""
+    return InputError(
+        what, expected=f"the extra {extra!r}", got=type(error).__name__, cure=f"pip install 'hekat[{extra}]'"
+    )
+
+
 class BoundError(HekatError, OverflowError):
     """An operation that could pass the bound its operands carry; refused before anything is computed."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hekat.errors import InputError
+from hekat.errors import missing_extra
 
 # One generator serves the whole process, but the parties of a run train in separate threads.
 _GENERATOR = threading.RLock()
@@ -19,12 +19,7 @@ def import_torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise InputError(
-            "PyTorch is not installed",
-            expected="the extra 'torch'",
-            got=type(error).__name__,
-            cure="pip install 'hekat[torch]'",
-        ) from None
+        raise missing_extra("PyTorch is not installed", "torch", error) from None
     return torch
 
 

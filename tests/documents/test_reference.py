@@ -63,4 +63,5 @@ def test_every_kind_of_error_has_a_cure_and_every_exit_code_stands_there(load: A
 def test_refusals_are_found_with_their_cures(load: Any) -> None:
     text = load("refusal_page").render_refusals()
     assert "| too few parties to train together | a sum over one party" in text
+    assert "| PyTorch is not installed | pip install 'hekat[torch]' |" in text
     assert text.count("\n| ") > 500

@@ -99,6 +99,17 @@ def test_parameters_are_got_set_and_cloned(kind) -> None:
         model.predict(np.zeros((1, 2)))
 
 
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_updates_are_masked_whole_and_nothing_can_be_said_of_a_part(kind) -> None:
+    with pytest.raises(TypeError, match="masked"):
+        kind(masked=0.1)
+    with pytest.raises(ValueError, match="Invalid parameter 'masked'"):
+        kind().set_params(masked=0.1)
+    settings = kind()._settings({name: range(8) for name in PARTIES}, ("no", "yes"))
+    assert settings.protection == "lattice"
+    assert settings.selective is None
+
+
 def test_too_few_rounds_are_said() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="has not settled after 2 rounds"):

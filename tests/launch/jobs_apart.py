@@ -32,9 +32,18 @@ batch_rows = 8
 
 
 def clinics(
-    place: Path, count: int, protection: str, *, rounds: int = 2, key: str = "", head: str = "", more_sites: str = ""
+    place: Path,
+    count: int,
+    protection: str,
+    *,
+    rounds: int = 2,
+    key: str = "",
+    head: str = "",
+    more_sites: str = "",
+    allows: str = "",
 ) -> RolesApart:
-    """A horizontal job of `count` parties; `key` is a line of the leader's site, `head` are lines of the job's top."""
+    """A horizontal job of `count` parties; `key` is a line of the leader's site, `head` are lines of the job's top,
+    `allows` lines of every site's policy."""
     parties = PARTIES[:count]
     sites = {}
     for seed, party in enumerate(parties):
@@ -49,7 +58,7 @@ def clinics(
     names = ", ".join(f'"{party}"' for party in parties)
     two = "true" if count == 2 else "false"
     text = head + HORIZONTAL.format(parties=names, two=two, rounds=rounds, protection=protection)
-    policy = 'protections = ["lattice", "paillier", "none"]\nmin_key_bits = 2048\nmin_parties = 2'
+    policy = 'protections = ["lattice", "paillier", "none"]\nmin_key_bits = 2048\nmin_parties = 2\n' + allows
     return RolesApart(place, text, (*parties, "hub"), sites, policy, more_sites)
 
 

@@ -62,3 +62,9 @@ def test_peft_names_and_wraps_them_so() -> None:
     trained = {name for name, one in changed.named_parameters() if one.requires_grad}
     assert trained
     assert trained <= embeddings_of(changed)
+
+
+def test_factors_that_lie_apart_from_their_table_are_found_by_their_names() -> None:
+    module = Reader()
+    module.lora_embedding_B = torch.nn.ParameterDict({"default": torch.zeros(4, 2)})
+    assert embeddings_of(module) == {"table.weight", "lora_embedding_B.default"}

@@ -39,6 +39,8 @@ def test_a_server_that_learns_the_model_stands_in_the_terms(tmp_path: Path) -> N
         (("rounds = 2", 'rounds = 2\nmodel = "x"'), "model is not a setting"),
         (("[codec]", '[protection]\nopening = "authority"\n[codec]'), "protection.opening"),
         (("[codec]", '[protection]\nkind = "none"\n[codec]'), "kind is not a setting"),
+        # An app's updates are masked whole: nothing of a model that an engine trains is ranked.
+        (("[codec]", "[protection]\nmasked = 0.1\n[codec]"), "protection.masked is not a setting"),
         (('"north", "lake", "county"', '"north", "lake"'), "two parties learn"),
         (('"north", "lake", "county"', '"north", "lake", "lake"'), "named twice"),
     ],

@@ -34,6 +34,27 @@ def test_every_site_plays_its_role_by_its_own_files(tmp_path: Path, protocol: st
     assert b"client12" not in passed  # an id of both parties
 
 
+MASKED = f"{COMMITTEE}\nmasked = 0.5"
+
+
+@pytest.mark.long
+def test_a_job_that_masks_a_part_is_played_where_sites_allow_it(tmp_path: Path) -> None:
+    apart = clinics(tmp_path, 3, MASKED, rounds=1, allows="min_masked = 0.5")
+    order = order_of(apart)
+    assert play_all(apart, order, FakeEngine()) == dict.fromkeys(apart.roles)
+    run = runs_of(apart, "north") / order.run_id
+    assert '"masked": 2,' in (run / RESULT_FILE).read_text()
+    assert any("clear-block" in one.read_text() for one in run.rglob("*.jsonl"))
+
+
+def test_a_job_that_masks_a_part_is_refused_unless_the_site_allows_it(tmp_path: Path) -> None:
+    apart = clinics(tmp_path, 3, MASKED, rounds=1)
+    engine = FakeEngine()
+    with pytest.raises(PolicyError, match="min_masked"):
+        site_role(apart, "north", order_of(apart), engine).play()
+    assert not engine.seen
+
+
 def test_nothing_is_sent_of_a_job_that_the_site_has_not_approved(tmp_path: Path) -> None:
     apart = customers(tmp_path, KIND)
     order, engine = order_of(apart), FakeEngine()

@@ -19,7 +19,7 @@ from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.object_rows import BATCH_ROWS, table_of_rows
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
-from hekat.errors import InputError
+from hekat.errors import InputError, missing_extra
 
 
 def load_excel(
@@ -103,13 +103,8 @@ def _import_openpyxl() -> Any:
     try:
         import openpyxl
         import openpyxl.utils.exceptions
-    except ImportError:
-        raise InputError(
-            "Excel files need openpyxl",
-            expected="the extra hekat[excel]",
-            got="no openpyxl in this environment",
-            cure="pip install 'hekat[excel]'",
-        ) from None
+    except ImportError as error:
+        raise missing_extra("Excel files need openpyxl", "excel", error) from None
     return openpyxl
 
 

@@ -21,7 +21,7 @@ from hekat.data.sources.object_columns import MAX_WHOLE, refuse_dates, refuse_la
 from hekat.data.sources.object_rows import BATCH_ROWS
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
-from hekat.errors import InputError
+from hekat.errors import InputError, missing_extra
 
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
@@ -145,13 +145,8 @@ class _Arrow:
 def _import_pyarrow() -> _Arrow:
     try:
         return _Arrow()
-    except ImportError:
-        raise InputError(
-            "Parquet files need pyarrow",
-            expected="the extra hekat[parquet]",
-            got="no pyarrow in this environment",
-            cure="pip install 'hekat[parquet]'",
-        ) from None
+    except ImportError as error:
+        raise missing_extra("Parquet files need pyarrow", "parquet", error) from None
 
 
 class _Reader:

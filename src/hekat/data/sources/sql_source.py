@@ -17,7 +17,7 @@ from hekat.data.sources.named_columns import NamedColumns
 from hekat.data.sources.object_rows import BATCH_ROWS, table_of_rows
 from hekat.data.sources.source_file import readable_file
 from hekat.data.table import Table
-from hekat.errors import InputError
+from hekat.errors import InputError, missing_extra
 from hekat.first_few import first_few
 
 _EXAMPLE = "postgresql+psycopg://reader@localhost/hospital or sqlite:///visits.db"
@@ -180,13 +180,8 @@ def _import_sqlalchemy() -> Any:
     try:
         import sqlalchemy
         import sqlalchemy.exc
-    except ImportError:
-        raise InputError(
-            "databases need SQLAlchemy",
-            expected="the extra hekat[sql]",
-            got="no sqlalchemy in this environment",
-            cure="pip install 'hekat[sql]'",
-        ) from None
+    except ImportError as error:
+        raise missing_extra("databases need SQLAlchemy", "sql", error) from None
     return sqlalchemy
 
 

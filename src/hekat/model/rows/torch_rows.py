@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hekat.errors import InputError
+from hekat.errors import InputError, missing_extra
 from hekat.model.module_tensors import to_float64
 from hekat.model.parameters import FloatArray, Parameters
 from hekat.torch_library import import_torch, seeded
@@ -28,11 +28,8 @@ def row_gradients(module: Any, name: str) -> Iterator[Any]:
     try:
         from opacus import GradSampleModule
     except ImportError as error:
-        raise InputError(
-            "opacus is not installed, which takes the gradient of each row of a PyTorch module",
-            expected="the extra 'privacy-torch'",
-            got=type(error).__name__,
-            cure="pip install 'hekat[privacy-torch]'",
+        raise missing_extra(
+            "opacus is not installed, which takes the gradient of each row of a PyTorch module", "privacy-torch", error
         ) from None
     try:
         wrapped = GradSampleModule(module, loss_reduction="sum", strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hekat.errors import InputError
+from hekat.errors import missing_extra
 
 
 def import_dp_accounting() -> Any:
@@ -14,10 +14,7 @@ def import_dp_accounting() -> Any:
         import dp_accounting.pld.pld_privacy_accountant
         import dp_accounting.rdp
     except ImportError as error:
-        raise InputError(
-            "dp-accounting is not installed, so that no privacy loss can be counted",
-            expected="the extra 'privacy'",
-            got=type(error).__name__,
-            cure="pip install 'hekat[privacy]'",
+        raise missing_extra(
+            "dp-accounting is not installed, so that no privacy loss can be counted", "privacy", error
         ) from None
     return dp_accounting

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import InputError
+from hekat.errors import InputError, missing_extra
 
 Picture = npt.NDArray[np.uint8]
 """Shape (height, width, channels)."""
@@ -112,12 +112,7 @@ def _measures() -> dict[str, Callable[[Picture, Picture], Any]]:
         from sewar.full_ref import msssim, uqi, vifp
         from skimage.metrics import structural_similarity
     except ImportError as error:
-        raise InputError(
-            "scores of pictures need scikit-image and sewar",
-            expected="the extra 'attacks'",
-            got=type(error).__name__,
-            cure="pip install 'hekat[attacks]'",
-        ) from None
+        raise missing_extra("scores of pictures need scikit-image and sewar", "attacks", error) from None
     return {
         "ssim": lambda row, found: structural_similarity(row, found, win_size=7, channel_axis=2, data_range=255),
         "mssim": msssim,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hekat.data import ColumnSpecs
-from hekat.errors import InputError, StateError
+from hekat.errors import InputError, StateError, missing_extra
 from hekat.job.horizontal.job_file import Job
 from hekat.job.model_source import PartyModel
 from hekat.model import Parameters
@@ -223,11 +223,6 @@ def _encode_tensors(tensors: Mapping[str, Any], metadata: Mapping[str, Any]) -> 
 def _import_safetensors() -> Any:
     try:
         import safetensors.torch
-    except ImportError:
-        raise InputError(
-            "safetensors is not installed",
-            expected="the extra 'torch', to write a PyTorch model",
-            got="no module safetensors",
-            cure="pip install 'hekat[torch]'",
-        ) from None
+    except ImportError as error:
+        raise missing_extra("safetensors is not installed", "torch", error) from None
     return safetensors.torch

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from hekat.errors import InputError, WireCorruptError
+from hekat.errors import InputError, WireCorruptError, missing_extra
 from hekat.scheme.ckks.parameters import CkksParameters
 
 # A stream's header: magic, its size, SEAL's version in two bytes, packing, reserved, bytes of the whole stream.
@@ -33,10 +33,8 @@ def load_library() -> Any:
     """`tenseal.sealapi`. Raises InputError naming the extra where TenSEAL is not installed."""
     try:
         from tenseal import sealapi
-    except ImportError:
-        raise InputError(
-            "CKKS needs TenSEAL, which is not installed", expected="the extra ckks", cure="pip install 'hekat[ckks]'"
-        ) from None
+    except ImportError as error:
+        raise missing_extra("CKKS needs TenSEAL, which is not installed", "ckks", error) from None
     return sealapi
 
 
