@@ -78,7 +78,7 @@ def render_short(folder: str) -> str:
 
 SUMMARY_RESULTS = (
     "paillier-cpu", "cuda-nvidia-h200", "lattice", "fedml_he", "psi", "vertical", "trees", "networks",
-    "training-mlp",
+    "training-mlp", "privacy", "noise",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ def summary_rows(results: Results) -> list[tuple[str, str, str, str, str, str]]:
     """What, the page of docs/measured that has it, Hekat's figure, the peer, its figure, the ratio."""
     makers = (
         _encrypt, _on_a_gpu, _aggregation, _large_model, _intersection, _vertical, _trees, _split_network,
-        _encrypted_model, _training,
+        _encrypted_model, _training, _private, _noise,
     )  # fmt: skip
     return [made for make in makers if (made := make(results)) is not None]
 
@@ -152,6 +152,30 @@ def _training(results: Results) -> tuple[str, str, str, str, str, str] | None:
         "the same run without encryption",
         "1",
         f"aim: {MOST_TIMES_PLAIN:.2f} times",
+    )
+
+
+def _private(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["privacy"], data="MNIST", epsilon=3.0)
+    return row and (
+        f"MNIST, {row['parties']} parties, differential privacy by rows, epsilon 3, regression",
+        "privacy.md",
+        f"{row['shared']:.1f}% right",
+        "central DP-SGD; no noise",
+        f"{row['central']:.1f}%; {row['exact']:.1f}%",
+        f"{row['points']:+.2f} points; aim: -1",
+    )
+
+
+def _noise(results: Results) -> tuple[str, str, str, str, str, str] | None:
+    row = _row(results["noise"], path="ifma", what="1048576 numbers, s = 1023")
+    return row and (
+        "exact discrete Gaussian noise, one core",
+        "privacy.md",
+        f"{row['millions_a_second']:.0f} million /s",
+        "NumPy, normal and rounded, not exact",
+        f"{row['millions_a_second'] / row['times_numpy']:.0f} million /s",
+        f"{row['times_numpy']:.1f}",
     )
 
 

@@ -84,3 +84,20 @@ def test_tables_have_all_figures_of_a_row(render: Any) -> None:
 def test_what_was_not_measured_is_named(render: Any) -> None:
     names = "`selective`, `read-large`, `sensitivity`, `noise`, `privacy`"
     assert render()[0] == f"**Not measured yet**: {names}. `make bench-privacy` does it."
+
+
+def test_the_short_table_has_a_job_beside_central_dp_sgd_and_noise_beside_numpy(render: Any) -> None:
+    summary, names = importlib.import_module("pages.summary"), importlib.import_module("write_measured_pages")
+    results = dict.fromkeys(names.SUMMARY_RESULTS)
+    fast = NOISE | {"path": "ifma", "what": "1048576 numbers, s = 1023", "millions_a_second": 100.0, "times_numpy": 2.5}
+    rows = summary.summary_rows(
+        results | {"privacy": {"rows": [CREDIT | {"data": "MNIST"}]}, "noise": {"rows": [fast]}}
+    )
+    what = "MNIST, 3 parties, differential privacy by rows, epsilon 3, regression"
+    peers = ("central DP-SGD; no noise", "81.5%; 81.6%", "-0.50 points; aim: -1")
+    slower = ("NumPy, normal and rounded, not exact", "40 million /s", "2.5")
+    assert rows == [
+        (what, "privacy.md", "81.0% right", *peers),
+        ("exact discrete Gaussian noise, one core", "privacy.md", "100 million /s", *slower),
+    ]
+    assert summary.summary_rows(results | {"privacy": {"rows": [CREDIT]}, "noise": {"rows": [NOISE]}}) == []
