@@ -141,12 +141,12 @@ def _beside_central(rows: Sequence[Row], place: str) -> list[str]:
         "loss distributions allow. *z* is the deviation of all noise in a sum over the clip.",
         "",
         *table_head(
-            ["rows", "epsilon", "job", "central", "points apart", "no noise", "z, job", "z, central", "job, s"]
+            ["rows", "epsilon", "job", "central", "points apart", "no noise", "z, job", "z, central", "job, CPU s"]
         ),
     ]
     for row in rows:
         scores = (f"{row[name]:.2f} ({row[f'{name}_spread']:.2f})" for name in ("shared", "central"))
-        tail = (f"{row['noise_shared']:.3f}", f"{row['noise_central']:.3f}", f"{row['job_s']:.1f}")
+        tail = (f"{row['noise_shared']:.3f}", f"{row['noise_central']:.3f}", f"{row['job_cpu_s']:.1f}")
         rows_of = f"{row['data']}, {row['rows']:,} of {row['parties']} parties"
         lines.append(
             table_line(rows_of, f"{row['epsilon']:g}", *scores, f"{row['points']:+.2f}", f"{row['exact']:.2f}", *tail)

@@ -27,7 +27,7 @@ NOISE = {
 CREDIT = {
     "data": "credit", "rows": 24_000, "parties": 3, "seeds": 3, "epsilon": 3.0, "shared": 81.0, "shared_spread": 0.1,
     "central": 81.5, "central_spread": 0.2, "points": -0.5, "exact": 81.6, "noise_shared": 1.162,
-    "noise_central": 1.081, "job_s": 9.0,
+    "noise_central": 1.081, "job_cpu_s": 9.0,
 }  # fmt: skip
 READ = {"masked": 0.1, "updates": 10, "labels_read": 9, "labels_wrong": 1, "inputs_read": 0.769}
 PICTURE = {"part": "picture", "attacker": "adaptive", "mask": "0.1 by map", "ssim": 0.94, "picture": "ship"}
