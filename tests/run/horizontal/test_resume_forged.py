@@ -29,6 +29,15 @@ weight_max = 10
 [training]
 optimiser = "adam"
 """
+PRIVATE = """algorithm = "fedsgd"
+standardise = false
+[privacy]
+unit = "row"
+clip = 1.0
+delta = 1e-5
+noise = 1.0
+divisor = 30
+"""
 
 
 @pytest.fixture
@@ -155,3 +164,21 @@ def test_metadata_that_is_no_table(metadata, saved) -> None:
     path.write_bytes(encode_arrays("checkpoint", metadata, {}))
     with pytest.raises(StateError, match="damaged"):
         load(path, job)
+
+
+def test_a_noised_loss_is_bounded_by_what_lanes_hold_and_not_by_0(saved) -> None:
+    path, job = saved
+    path.with_name("job.toml").write_text(JOB.replace('optimiser = "adam"', PRIVATE))
+    job = load_job(path.with_name("job.toml"))
+    plan = job.settings.plan_privacy(COLUMNS + 1)
+    assert plan is not None
+    parameters = build_model(job.settings, COLUMNS).init(0)
+    first = build_optimiser(job.settings.training).init_state(parameters)
+    standardiser = Standardiser(np.zeros(COLUMNS), np.ones(COLUMNS))
+    for lowest, is_taken in ((-0.1, True), (-plan.largest_loss, True), (-1.01 * plan.largest_loss, False)):
+        save_state(path, job, TrainingState(parameters, first, standardiser, rounds_done=2, losses=[0.7, lowest]))
+        if is_taken:
+            assert load(path, job).losses == [0.7, lowest]
+        else:
+            with pytest.raises(StateError, match="a loss from -"):
+                load(path, job)

@@ -6,8 +6,6 @@ from hekat.job.job_head import read_pairs
 from hekat.job.section import Section
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 
-# Levels of values and noise: room for models of some million values, at hardly more noise than floats would need.
-
 
 def read_privacy(section: Section) -> PrivacySettings | None:
     """The section; None where the job has none. Raises JobError, InputError."""

@@ -147,6 +147,12 @@ class PrivacyPlan:
         """What a noised value of the loss is multiplied by to be a loss."""
         return self.settings.loss_bound / (LOSS_SHARE * self.settings.clip)
 
+    @property
+    def largest_loss(self) -> float:
+        """The largest magnitude of a round's noised loss: what full lanes of all parties hold."""
+        lane = (1 << (self.mechanism.lane_bits - 1)) - 1
+        return self.mechanism.party_count * lane * self.mechanism.granularity / self.divisor * self.loss_unit
+
 
 def plan_privacy(
     privacy: PrivacySettings,

@@ -23,6 +23,7 @@ from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedT
 from hekat.protocol.horizontal.training.training_state import SEEN
 from hekat.protocol.horizontal.training.validation import scored_classes
 from hekat.protocol.secure_sum.settings import MAX_ALPHA, MIN_ALPHA
+from hekat.run.horizontal.privacy_budgets import plan_of
 from hekat.run.horizontal.validation_history import check_history
 from hekat.state import Checkpoint, refuse_checkpoint
 
@@ -92,7 +93,11 @@ def check_resumable(
     _check_shared(what, codec_state, checkpoint.rounds_done)
     if scored:
         _check_edges(what, codec_state[VALIDATION_EDGES])
-    _check_losses(what, checkpoint, MAX_LOSS * max(1.0, label_spread**2))
+    plan = plan_of(settings, model)
+    if plan is None:
+        _check_losses(what, checkpoint, 0.0, MAX_LOSS * max(1.0, label_spread**2))
+    else:  # noise may take a loss below 0
+        _check_losses(what, checkpoint, -plan.largest_loss, plan.largest_loss)
     check_history(what, checkpoint.metrics_history, settings)
 
 
@@ -145,12 +150,12 @@ def _check_edges(what: str, edges: npt.NDArray[Any]) -> None:
         raise refuse_checkpoint(what, f"rising whole numbers up to {PLACE_COUNT} in {VALIDATION_EDGES}", "others")
 
 
-def _check_losses(what: str, checkpoint: Checkpoint, most: float) -> None:
+def _check_losses(what: str, checkpoint: Checkpoint, least: float, most: float) -> None:
     history, count = checkpoint.metrics_history, checkpoint.rounds_done
     if len(history) != count:
         raise refuse_checkpoint(what, f"one loss for each of {count} rounds", f"{len(history)} entries")
-    if not all("loss" in entry and 0 <= entry["loss"] <= most for entry in history):
-        raise refuse_checkpoint(what, f"a loss from 0 to {most:g} for each round", "something else")
+    if not all("loss" in entry and least <= entry["loss"] <= most for entry in history):
+        raise refuse_checkpoint(what, f"a loss from {least:g} to {most:g} for each round", "something else")
 
 
 def _check_optimiser_state(
