@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.privacy.sensitivity.nets import assert_maps_equal, map_by_definition, one_hot, torch
+from tests.privacy.sensitivity.nets import assert_maps_equal, conv_net, map_by_definition, one_hot, pictures, torch
 
 from hekat.privacy.sensitivity import module_source, sensitivity_map
 from hekat.privacy.sensitivity.directions import Directions
@@ -72,7 +72,41 @@ def test_a_batch_at_once_where_it_gives_the_same(make: Any, at_once: bool) -> No
     torch.manual_seed(2)
     net, rows, labels = make(), _rows(7, 4), torch.arange(7) % 3
     source = ModuleSource(net, rows, labels, None, Directions("exact", 0))
-    assert (source._layers is not None) == at_once
+    assert (len(source._layers) == 2 and source._batch_rows > 1) == at_once
+    source.add_rows(np.arange(7))
+    found = {name: values / 7 for name, values in source.sums().items()}
+    assert_maps_equal(found, map_by_definition(net, rows, one_hot(labels), torch.eye(3).expand(7, 3, 3)))
+
+
+@pytest.mark.parametrize("mode", ["random", "exact"])
+def test_the_linear_layers_of_other_nets_make_no_gradient(mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Convolutions have one a row, and the layer behind them none: the map is the one of gradients alone."""
+    net, (rows, labels) = conv_net(), pictures(6)
+    source = ModuleSource(net, rows, labels, None, Directions(mode, 0))
+    assert [layer.names for layer in source._layers] == [("7.weight", "7.bias")]
+    assert source._batch_rows == 1
+    found = sensitivity_map(net, rows, labels, mode=mode).tensors
+    monkeypatch.setattr(module_source, "linear_layers_of", lambda module, weights: ())
+    assert_maps_equal(found, sensitivity_map(net, rows, labels, mode=mode).tensors)
+
+
+class _Turned(torch.nn.Module):  # type: ignore[misc,name-defined]
+    """Uses its layer on one vector of a row, but of rows from 100 on at two positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 3)
+
+    def forward(self, rows: Any) -> Any:
+        return self.layer(torch.stack([rows, -rows], 1)).sum(dim=1) if (rows > 100).any() else self.layer(rows)
+
+
+def test_a_row_that_uses_the_layer_otherwise_is_taken_by_itself() -> None:
+    torch.manual_seed(2)
+    net, rows, labels = _Turned(), _rows(7, 4), torch.arange(7) % 3
+    rows[5] += 200
+    source = ModuleSource(net, rows, labels, None, Directions("exact", 0))
+    assert source._layers
     source.add_rows(np.arange(7))
     found = {name: values / 7 for name, values in source.sums().items()}
     assert_maps_equal(found, map_by_definition(net, rows, one_hot(labels), torch.eye(3).expand(7, 3, 3)))
@@ -84,5 +118,5 @@ def test_batches_and_single_rows_draw_the_same_directions(monkeypatch: pytest.Mo
     at_once = sensitivity_map(net, rows, labels).tensors
     monkeypatch.setattr(module_source, "BATCH_ROWS", 3)
     assert_maps_equal(sensitivity_map(net, rows, labels).tensors, at_once)
-    monkeypatch.setattr(module_source, "linear_layers_of", lambda module, weights: None)
+    monkeypatch.setattr(module_source, "linear_layers_of", lambda module, weights: ())
     assert_maps_equal(sensitivity_map(net, rows, labels).tensors, at_once)

@@ -42,11 +42,12 @@ def test_no_whole_gradient_is_held(mode: Any, sums: int) -> None:
     assert sums * size < _peak_bytes(net, mode) < (sums + 0.2) * size
 
 
-@pytest.mark.parametrize(("mode", "models"), [("random", 2), ("exact", 3)])
-def test_a_net_of_nearly_one_tensor_takes_three_models_at_most(mode: Any, models: int) -> None:
+@pytest.mark.parametrize("mode", ["random", "exact"])
+def test_a_net_of_nearly_one_tensor_takes_three_models_at_most(mode: Any) -> None:
+    """With the net itself: one sum, and the gradient of its linear layer once."""
     net = leaky_lenet(class_count=100)
     found = _peak_bytes(net, mode, (3, 32, 32))
-    assert found <= models * 4 * sum(one.numel() for one in net.parameters())
+    assert found <= 2 * 4 * sum(one.numel() for one in net.parameters())
     assert _stated_bytes(net, mode, (3, 32, 32)) < found < 1.2 * _stated_bytes(net, mode, (3, 32, 32))
 
 
@@ -54,5 +55,5 @@ def test_a_net_of_nearly_one_tensor_takes_three_models_at_most(mode: Any, models
 def test_a_net_of_linear_layers_is_compared_with_its_rows_once() -> None:
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 400), torch.nn.ReLU(), torch.nn.Linear(400, 3))
     stated = _stated_bytes(net, "random", (64, 2, 2))
-    assert stated <= 3 * 4 * sum(one.numel() for one in net.parameters())
+    assert stated <= 2 * 4 * sum(one.numel() for one in net.parameters())
     assert stated < _peak_bytes(net, "random") < 1.1 * stated

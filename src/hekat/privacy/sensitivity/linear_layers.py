@@ -1,16 +1,19 @@
-"""Modules whose weights are all in linear layers on one vector a row: |delta|^T |a| sums a whole batch at once.
+"""Linear layers on one vector a row: |delta|^T |a| sums a whole batch at once, and no gradient is made.
 
 The gradient of such a layer's weight is an outer product for each row, so its absolute value is the product of absolute
-values. A layer that a row uses at several positions adds them before the absolute value, and has no such form.
+values. A layer that a row uses at several positions adds them before the absolute value, and has no such form. Weights
+of other layers take their gradients as ever, a row at a time.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from hekat.privacy.sensitivity.directions import mark_last
+from hekat.privacy.sensitivity.row_gradients import RowGradients
 from hekat.torch_library import import_torch
 
 
@@ -22,9 +25,14 @@ class LinearLayer:
     weight: str
     bias: str
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The weights that the layer trains."""
+        return tuple(name for name in (self.weight, self.bias) if name)
 
-def linear_layers_of(module: Any, weights: dict[str, Any]) -> tuple[LinearLayer, ...] | None:
-    """The layers that hold all of `weights`, each weight in one of them; None where some are elsewhere."""
+
+def linear_layers_of(module: Any, weights: dict[str, Any]) -> tuple[LinearLayer, ...]:
+    """The linear layers that train some of `weights`, and share none of them with another one."""
     torch = import_torch()
     names = {id(tensor): name for name, tensor in weights.items()}
     layers = tuple(
@@ -32,8 +40,8 @@ def linear_layers_of(module: Any, weights: dict[str, Any]) -> tuple[LinearLayer,
         for part in module.modules()
         if type(part) is torch.nn.Linear and {id(one) for one in part.parameters(recurse=False)} & names.keys()
     )
-    held = sorted(name for layer in layers for name in (layer.weight, layer.bias) if name)
-    return layers if held == sorted(weights) else None
+    uses = Counter(name for layer in layers for name in layer.names)
+    return tuple(layer for layer in layers if all(uses[name] == 1 for name in layer.names))
 
 
 class LinearPass:
@@ -54,18 +62,27 @@ class LinearPass:
             for hook in hooks:
                 hook.remove()
 
-    def is_one_vector_a_row(self, row_count: int) -> bool:
-        """Whether each layer was used once at most, on one vector of each row."""
-        shapes_fit = all(one.ndim == 2 and one.shape[0] == row_count for one in self._inputs)
-        return shapes_fit and len({id(layer) for layer in self._order}) == len(self._order)
+    def on_one_vector(self, row_count: int) -> tuple[LinearLayer, ...]:
+        """The layers that were used once, on one vector of each row."""
+        uses = Counter(id(layer) for layer in self._order)
+        return tuple(
+            layer
+            for layer, one in zip(self._order, self._inputs, strict=True)
+            if uses[id(layer)] == 1 and one.ndim == 2 and one.shape[0] == row_count
+        )
 
-    def add(self, slopes: Iterator[tuple[Any, Any]], sums: dict[str, Any]) -> None:
-        """Go back from each origin and its vector, and add the batch's sensitivities to the sums."""
+    def is_one_vector_a_row(self, row_count: int) -> bool:
+        """Whether layers were used, each once, on one vector of each row."""
+        return 0 < len(self._order) == len(self.on_one_vector(row_count))
+
+    def add(self, slopes: Iterator[tuple[Any, Any]], sums: dict[str, Any], others: RowGradients) -> None:
+        """Go back from each origin and its vector, and add the batch's sensitivities to the sums; `others` take the
+        gradients of all other weights, of a batch of one row."""
         torch = import_torch()
         deltas: list[Any] = []
         has_several = False
         for (origin, slope), is_last in mark_last(slopes):
-            found = self._back(origin, slope, is_last=is_last)
+            found = self._back(origin, slope, others, is_last=is_last)
             if is_last and not has_several:
                 deltas = [one.abs() for one in found]
                 break
@@ -80,10 +97,15 @@ class LinearPass:
                     sums[layer.weight].addmm_(norms.T, values.abs())
                 if layer.bias:
                     sums[layer.bias].add_(norms.sum(dim=0))
+        others.end_row()
 
-    def _back(self, origin: Any, slope: Any, *, is_last: bool) -> list[Any]:
+    def _back(self, origin: Any, slope: Any, others: RowGradients, *, is_last: bool) -> list[Any]:
         torch = import_torch()
-        found = torch.autograd.grad(origin, self._outputs, slope, retain_graph=not is_last, allow_unused=True)
+        others.begin(is_last=is_last)
+        origin.backward(slope, retain_graph=not is_last, inputs=[*self._outputs, *others.weights])
+        found = [output.grad for output in self._outputs]
+        for output in self._outputs:
+            output.grad = None
         return [
             torch.zeros_like(output) if delta is None else delta
             for output, delta in zip(self._outputs, found, strict=True)

@@ -74,7 +74,7 @@ def sensitivity_map(
     derivative is exact and takes no second-order graph. `random` estimates `exact` up to a constant for all weights,
     at the cost of one gradient a row: E |J v| = sqrt(2/pi) |J| for v ~ N(0, I). A module is looked at in evaluation
     mode, in its own precision, and is left as it was: modes, gradients and weights. Memory: one tensor's gradient and
-    one sum of the size of the model beside it, `exact` two sums.
+    one sum of the size of the model beside it; `exact` a second sum of the layers that are not linear.
 
     Under differential privacy a map is a release of the rows it is computed on: compute it on public rows.
 

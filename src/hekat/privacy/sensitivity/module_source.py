@@ -15,7 +15,7 @@ from hekat.privacy.sensitivity.evaluation_mode import (
     in_evaluation_mode,
     trained_weights,
 )
-from hekat.privacy.sensitivity.linear_layers import LinearPass, linear_layers_of
+from hekat.privacy.sensitivity.linear_layers import LinearLayer, LinearPass, linear_layers_of
 from hekat.privacy.sensitivity.module_loss import LossName, make_loss
 from hekat.privacy.sensitivity.row_gradients import RowGradients
 from hekat.privacy.sensitivity.source import AnyFloats, Places
@@ -47,24 +47,28 @@ class ModuleSource:
         self._inputs = rows if isinstance(rows, tuple) else (rows,)
         self._loss = make_loss(loss, labels)
         self.row_count = _common_length([*self._inputs, labels])
-        self._layers = linear_layers_of(module, self._weights) if not self._loss.is_second_order else None
-        if self._layers is not None and not self._batches_agree():
-            self._layers = None
+        self._layers, self._batch_rows = self._find_layers()
         self._sums = self._zeros()
 
     @property
     def held_bytes(self) -> int:
-        """Two sums where batches are compared with rows one by one first, and where a row has a sum of its own."""
-        sizes = [tensor.numel() * tensor.element_size() for tensor in self._weights.values()]
-        has_two = self._layers is not None or self._directions.mode == "exact"
-        return int((2 if has_two else 1) * sum(sizes) + max(sizes))
+        """Under `exact` a row has a sum of its squares, but of weights whose gradients are not made; to compare, each
+        weight's is made once."""
+        sizes = {name: tensor.numel() * tensor.element_size() for name, tensor in self._weights.items()}
+        held = {name for layer in self._layers for name in layer.names}
+        squares = sum(size for name, size in sizes.items() if name not in held) if self._is_exact else 0
+        largest = max((size for name, size in sizes.items() if name not in held), default=0)
+        return int(sum(sizes.values()) + max(squares + largest, max(sizes.values()) if held else 0))
+
+    @property
+    def _is_exact(self) -> bool:
+        return self._directions.mode == "exact"
 
     def add_rows(self, places: Places) -> None:
-        if self._layers is None:
-            self._add_row_by_row(places, self._directions, self._sums)
-        else:
-            for start in range(0, len(places), BATCH_ROWS):
-                self._add_batch(places[start : start + BATCH_ROWS], self._directions, self._sums)
+        for start in range(0, len(places), self._batch_rows):
+            batch = places[start : start + self._batch_rows]
+            if not self._layers or not self._add_batch(batch, self._layers, self._directions, self._sums):
+                self._add_row_by_row(batch, self._directions, self._sums)
 
     def sums(self) -> dict[str, AnyFloats]:
         return {name: tensor.cpu().numpy() for name, tensor in self._sums.items()}
@@ -73,37 +77,66 @@ class ModuleSource:
         torch = import_torch()
         return {name: torch.zeros_like(tensor, requires_grad=False) for name, tensor in self._weights.items()}
 
-    def _add_row_by_row(self, places: Places, directions: Directions, sums: dict[str, Any]) -> None:
+    def _find_layers(self) -> tuple[tuple[LinearLayer, ...], int]:
+        """The layers whose gradients are not made, and the rows that are looked at together; none and 1 where a few
+        rows have another map so than one by one: a module may mix rows, or use a layer's weight elsewhere."""
+        layers = () if self._loss.is_second_order or not self.row_count else self._layers_on_one_vector()
+        rest = self._weights.keys() - {name for layer in layers for name in layer.names}
+        for size in (1,) if rest else (BATCH_ROWS, 1):
+            if layers and self._agrees(layers, size):
+                return layers, size
+        return (), BATCH_ROWS
+
+    def _layers_on_one_vector(self) -> tuple[LinearLayer, ...]:
+        layers = linear_layers_of(self._module, self._weights)
+        if not layers:
+            return ()
+        first = LinearPass(layers)
         with in_evaluation_mode(self._module, self._weights):
-            gradients = RowGradients(self._weights, sums)
+            first.forward(self._module, self._rows_at(np.array([0])))
+        return first.on_one_vector(1)
+
+    def _add_row_by_row(
+        self, places: Places, directions: Directions, sums: dict[str, Any], *, takes_off: bool = False
+    ) -> None:
+        with in_evaluation_mode(self._module, self._weights):
+            gradients = RowGradients(self._weights, sums, takes_off=takes_off)
             with gradients.taking():
                 for place in places:
                     chosen = np.array([place])
                     outputs = self._checked(self._module(*self._rows_at(chosen)), 1)
                     gradients.add_row(self._loss.slopes(outputs, chosen, directions))
 
-    def _add_batch(self, places: Places, directions: Directions, sums: dict[str, Any]) -> bool:
-        """Whether the batch could be added at once."""
+    def _add_batch(
+        self, places: Places, layers: tuple[LinearLayer, ...], directions: Directions, sums: dict[str, Any]
+    ) -> bool:
+        """Whether the batch could be added at once; nothing was where not."""
+        held = {name for layer in layers for name in layer.names}
+        others = {name: tensor for name, tensor in self._weights.items() if name not in held}
         with in_evaluation_mode(self._module, self._weights):
-            batch = LinearPass(self._layers or ())
+            batch = LinearPass(layers)
             outputs = self._checked(batch.forward(self._module, self._rows_at(places)), len(places))
             if not batch.is_one_vector_a_row(len(places)):
                 return False
-            batch.add(self._loss.slopes(outputs, places, directions), sums)
+            gradients = RowGradients(others, sums)
+            with gradients.taking():
+                batch.add(self._loss.slopes(outputs, places, directions), sums, gradients)
             return True
 
-    def _batches_agree(self) -> bool:
-        """Whether a few rows at once have the map that they have one by one: a module may mix rows, or use a layer's
-        weight elsewhere."""
+    def _agrees(self, layers: tuple[LinearLayer, ...], size: int) -> bool:
+        """Whether a few rows, `size` together, have the map that they have one by one."""
         places = np.arange(min(_PROBE_ROWS, self.row_count))
-        at_once, one_by_one = self._zeros(), self._zeros()
-        if not self._add_batch(places, Directions("random", 0), at_once):
+        sums, directions = self._zeros(), Directions("random", 0)
+        try:
+            for start in range(0, len(places), size):
+                if not self._add_batch(places[start : start + size], layers, directions, sums):
+                    return False
+        except RuntimeError:
+            # Parts that are computed again on the way back may not be gone back to in part.
             return False
-        self._add_row_by_row(places, Directions("random", 0), one_by_one)
-        return all(
-            bool(at_once[name].sub_(expected).abs_().max() <= _MOST_DIFFERENCE * expected.max())
-            for name, expected in one_by_one.items()
-        )
+        most = {name: float(values.max()) for name, values in sums.items()}
+        self._add_row_by_row(places, Directions("random", 0), sums, takes_off=True)
+        return all(bool(values.abs_().max() <= _MOST_DIFFERENCE * most[name]) for name, values in sums.items())
 
     def _rows_at(self, places: Places) -> tuple[Any, ...]:
         torch = import_torch()
