@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import re
 import runpy
@@ -62,6 +63,22 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+        # pytest hangs its handlers on each logger that passes nothing on to the root, six times a test.
+        for name, logger in logging.root.manager.loggerDict.items():
+            if name.startswith("torch") and isinstance(logger, logging.Logger):
+                logger.propagate = True
+
+
+FOLDER = pytest.StashKey[Path]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Keep what the tests of another folder left, loaded modules for the most part, out of those runs as well."""
+    if item.config.stash.get(FOLDER, None) != item.path.parent:
+        item.config.stash[FOLDER] = item.path.parent
+        gc.collect()
+        gc.freeze()
 
 
 class StoredKeys:

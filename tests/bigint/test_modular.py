@@ -70,6 +70,7 @@ def test_mod_inv_is_that_of_python(values, modulus):
     assert bigint.mod_inv(values, modulus).tolist() == [pow(value, -1, modulus) for value in values]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("two_bits", [0, 1, 2, 3, 4, 63, 64, 65, 127, 128, 129, 200])
 @pytest.mark.parametrize("odd_part", [1, 3, 2**64 - 59, 2**127 - 1])
 def test_every_split_of_a_modulus_into_odd_part_and_power_of_two(odd_part, two_bits):

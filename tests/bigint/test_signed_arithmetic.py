@@ -26,6 +26,7 @@ NAMED = {bigint.add: operator.add, bigint.sub: operator.sub, bigint.mul: operato
 NAMED |= {bigint.div: operator.floordiv, bigint.mod: operator.mod}
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("operation", BINARY)
 @every_engine
 @given(LISTS, INTEGERS)
@@ -35,6 +36,7 @@ def test_operators_are_those_of_python(operation, values, other):
     assert operation(bigint.array(values), other).tolist() == [operation(value, other) for value in values]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("operation", BINARY)
 @every_engine
 @given(INTEGERS, LISTS)
@@ -52,6 +54,7 @@ def test_every_edge_with_every_other(operation):
     assert found.tolist() == [[operation(value, other) for other in others] for value in values]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("function", NAMED, ids=lambda function: function.__name__)
 @every_engine
 @given(LISTS, INTEGERS)

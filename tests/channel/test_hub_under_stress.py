@@ -104,6 +104,7 @@ def received(outcomes: dict[str, list[object]]) -> Iterator[tuple[int, object]]:
         yield from (pair for pair in found if isinstance(pair, tuple))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("in_turns", [False, True])
 @pytest.mark.parametrize("room", [1, 16, 1 << 20])
 @pytest.mark.parametrize("seed", range(4))
@@ -114,6 +115,7 @@ def test_every_message_arrives_whatever_room_there_is(seed: int, room: int, in_t
     assert arrived == {number: message.payload for number, message in enumerate(script.messages)}
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("in_turns", [False, True])
 @pytest.mark.parametrize("room", [1, 1 << 20])
 @pytest.mark.parametrize("seed", range(6))
@@ -138,6 +140,7 @@ def test_dropouts_and_expulsions_at_any_place_hold_nobody_up(seed: int, room: in
         assert not any(isinstance(result, BaseException) for result in outcomes[party])
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("in_turns", [False, True])
 @pytest.mark.parametrize("room", [1, 1 << 20])
 @pytest.mark.parametrize("seed", range(6))

@@ -46,6 +46,7 @@ def test_slot_sizes(name: str, bits: int, addends: int, slot_bits: int, slots: i
     assert (layout.slot_bits, layout.slots) == (slot_bits, slots)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("bits", [1, 2, 7, 8, 16, 17, 24, 32])
 @pytest.mark.parametrize("addends", [1, 2, 3, 4, 5, 255, 256, 257, 65535, 65536])

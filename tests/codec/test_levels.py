@@ -16,6 +16,7 @@ def values_of(seed: int, size: int, dtype: type = np.float64) -> np.ndarray:
     return (np.random.default_rng(seed).standard_normal(size) * 0.4).astype(dtype)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("bits", [2, 8, 16, 24, 32])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -22,6 +22,7 @@ def test_bad_bits_are_refused(bits: object) -> None:
         level_bound(bits)  # type: ignore[arg-type]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("rounding", ["nearest", "stochastic"])
 @pytest.mark.parametrize("bits", ALL_BITS)
 @pytest.mark.parametrize("alpha", [1.0, 0.3, 7e-5, 2.0**-960, 2.0**960, 1.1e100])

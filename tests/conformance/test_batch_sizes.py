@@ -39,6 +39,7 @@ def test_in_out_and_reduce(engine, numbers, modulus, count, values):
     numbers.same(numbers.store(engine.reduce(wide, modulus)), values)
 
 
+@pytest.mark.quick_values(engine="every")
 def test_products(engine, numbers, modulus, count, values):
     a = numbers.load(engine, values, modulus)
     other = numbers.residues(modulus, (count,), seed=1)
@@ -47,6 +48,7 @@ def test_products(engine, numbers, modulus, count, values):
     numbers.same(numbers.store(engine.mod_mul(a, one)), values * numbers.store(one).item() % modulus.value)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 def test_powers(engine, numbers, modulus, count, values, operation):
     if operation == "mod_exp":
@@ -57,6 +59,7 @@ def test_powers(engine, numbers, modulus, count, values, operation):
     numbers.same(found, numbers.power(values, exponents, modulus.value))
 
 
+@pytest.mark.quick_values(engine="every")
 def test_powers_of_one_base(engine, numbers, modulus, count):
     exponents = numbers.objects([(i * 40503 + 1) % (1 << 20) for i in range(count)], (count,))
     table = engine.fixed_base_table(numbers.limbs(modulus.value - 2, modulus.limb_count), modulus, 20, 4)
@@ -81,6 +84,7 @@ def test_products_of_that_many(engine, numbers, modulus, count, values):
     numbers.same(numbers.store(engine.mod_product(engine.reshape(a, (count, 1)), 1)), values)
 
 
+@pytest.mark.quick_values(engine="every")
 def test_that_many_products(engine, numbers, modulus, count):
     rows = numbers.residues(modulus, (count, 3), seed=count + 1)
     a = numbers.load(engine, rows, modulus)
@@ -91,6 +95,7 @@ def test_that_many_products(engine, numbers, modulus, count):
     numbers.same(numbers.store(found), expected)
 
 
+@pytest.mark.quick_values(engine="every")
 def test_multi_exp_of_that_many_terms_and_results(engine, numbers, modulus, count, values):
     few = numbers.residues(modulus, (3,), seed=3)
     for bases, m in ((values, 2), (few, count)):

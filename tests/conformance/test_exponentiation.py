@@ -32,6 +32,7 @@ def test_powers_of_patterns_to_patterns(engine, numbers, bits, limb_count, opera
     numbers.same(numbers.store(found), numbers.power(bases, exponents, modulus.value))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", [3, 65, 128, 512, 1024, 2048])
@@ -96,6 +97,7 @@ def test_zero_to_the_zero_is_one(engine, numbers, operation):
     numbers.same(numbers.store(found), numbers.objects([1, 0, 0], (3,)))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 @pytest.mark.parametrize(
     ("base_shape", "exponent_shape"),
@@ -123,6 +125,7 @@ def test_exponents_broadcast_against_bases(engine, numbers, base_shape, exponent
     numbers.same(numbers.store(found), numbers.power(bases, exponents, modulus.value))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("window_bits", [None, 1, 2, 3, 4, 5, 7, 8])
 @pytest.mark.parametrize("exponent_bits", [1, 2, 63, 64, 65, 130])
 @pytest.mark.parametrize("bits", [3, 129, 1024])
@@ -139,6 +142,7 @@ def test_fixed_base_powers(engine, numbers, bits, exponent_bits, window_bits):
         numbers.same(numbers.store(found), numbers.power(base, exponents, modulus.value))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("window_bits", [9, 10, 11, 12, 16])
 @pytest.mark.parametrize("exponent_bits", [1, 16, 33])
 @pytest.mark.parametrize("bits", [3, 65, 129])
@@ -191,6 +195,7 @@ def multi_exp_expected(numbers, bases, exponents, negative, n):
     return result
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("limb_count", [1, 2, 3])
 @pytest.mark.parametrize(("k", "m"), [(0, 0), (0, 3), (3, 0), (1, 1), (1, 9), (2, 1), (7, 3), (8, 8), (17, 2), (40, 5)])
 @pytest.mark.parametrize("bits", [3, 129, 1024])
@@ -207,6 +212,7 @@ def test_multi_exp_of_every_shape(engine, numbers, bits, k, m, limb_count):
 
 
 # Few terms or many, one product or many, narrow exponents or wide: each calls for another algorithm.
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize(
     ("k", "m", "exponent_bits"),

@@ -51,6 +51,7 @@ def test_mod_mul(engine, numbers, case, modulus):
     numbers.same(numbers.store(engine.mod_mul(a, b)), decoded(numbers, case["mod_mul"]))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 def test_mod_exp(engine, numbers, case, modulus, operation):
     a = numbers.load(engine, decoded(numbers, case["a"]), modulus)
@@ -59,6 +60,7 @@ def test_mod_exp(engine, numbers, case, modulus, operation):
     numbers.same(numbers.store(found), decoded(numbers, case["mod_exp"]))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("window_bits", [None, 5])
 def test_mod_exp_fixed(engine, numbers, case, modulus, window_bits):
     base = numbers.limbs(int(case["a"][0], 16), modulus.limb_count)

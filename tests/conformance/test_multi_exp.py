@@ -70,6 +70,7 @@ def draw_signs(kind, shape):
     return np.full(shape, kind == "all negative")
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("bits", EXPONENT_BITS)
 def test_exponents_of_every_width(engine, numbers, modulus, bits, shape):
@@ -80,6 +81,7 @@ def test_exponents_of_every_width(engine, numbers, modulus, bits, shape):
     check(engine, numbers, modulus, units(numbers, modulus, shape[0]), exponents, signs)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("sign", ["none", "mixed", "all negative"])
 @pytest.mark.parametrize("bits", [1, 2, 23, 64, 65, 1024])
 def test_sparse_exponents_of_every_width(engine, numbers, modulus, bits, sign):
@@ -130,6 +132,7 @@ def test_columns_and_rows_of_zeros_and_ones(engine, numbers, modulus, sign):
         check(engine, numbers, modulus, units(numbers, modulus, 12), exponents, draw_signs(sign, (12, 6)))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("k", [2, 9, 130])
 def test_equal_bases_and_opposite_exponents(engine, numbers, modulus, k):
     base = units(numbers, modulus, 3)[2]
@@ -143,6 +146,7 @@ def test_equal_bases_and_opposite_exponents(engine, numbers, modulus, k):
     check(engine, numbers, modulus, bases[: k // 2 * 2], exponents[: k // 2 * 2], signs[: k // 2 * 2])
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("bits", [1, 23, 65, 127])
 def test_bases_zero_one_and_minus_one(engine, numbers, modulus, bits):
     n = modulus.value

@@ -15,6 +15,7 @@ BITS = [3, 64, 65, 127, 128, 129, 448, 511, 512, 513, 1000, 1024, 1025, 2047, 20
 KINDS = ["ones", "sparse", "random"]
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", also_long([*BITS, 8192], [2047, 3071, 8192]))
 def test_mod_mul_of_every_pattern_with_every_other(engine, numbers, bits, kind):
@@ -72,6 +73,7 @@ def test_operands_stay_as_they_were(engine, numbers):
     numbers.same(numbers.store(a), values)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8, 9, 33])
 def test_mod_product_of_every_length(engine, numbers, bits, count):

@@ -9,6 +9,7 @@ from hekat.engine.interface import Modulus
 from hekat.errors import InputError
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("window_bits", [None, 1, 4, 7, 9, 13])
 @pytest.mark.parametrize("exponent_bits", [1, 13, 64, 65, 130])
 @pytest.mark.parametrize("bits", [3, 129])

@@ -22,6 +22,7 @@ def integers(each_engine, limbs, bits):
     return ints_from_limbs(limbs if on_host(limbs) else each_engine._device.download(limbs))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("bits", [1, 2, 63, 64, 65, 127, 128, 500, 512, 513])
 def test_random_bits_fill_their_range(each_engine, bits):
     values = integers(each_engine, each_engine.random_bits(4096, bits), bits)

@@ -18,6 +18,7 @@ def test_every_engine_is_ready():
     assert {name: found[name] for name in ("cpu", "reference")} == {"cpu": READY, "reference": READY}
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", BITS)
 def test_store_gives_back_what_was_loaded(engine, numbers, bits, kind):
@@ -71,6 +72,7 @@ def test_store_gives_a_fresh_array_each_time(each_engine, numbers):
     numbers.same(numbers.store(a), values)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", BITS)
 def test_reduce_takes_any_value_up_to_double_width(engine, numbers, bits, kind):

@@ -38,6 +38,7 @@ def check(engine, numbers, modulus, bases, entries_by_result, limb_count=1, *, s
     numbers.same(numbers.store(found), numbers.objects(expected, (len(expected),)))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize(
     "entries_by_result",
@@ -95,6 +96,7 @@ def test_a_base_without_inverse_is_refused_by_its_own_index(engine, numbers):
         engine.mod_multi_exp(a, exponents)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("limb_count", [1, 2])
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ def edge_values(modulus, numbers):
     return sorted(value % modulus.value for value in values)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_in_and_out(engine, numbers, bits, kind):
@@ -57,6 +58,7 @@ def test_in_and_out(engine, numbers, bits, kind):
     numbers.same(numbers.store(numbers.load(engine, values, modulus)), values)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_every_edge_times_every_other(engine, numbers, bits, kind):
@@ -72,6 +74,7 @@ def values_below_root(modulus, numbers):
     return sorted({value % n for value in (0, 1, 2, n // 2, n // 2 + 1, n - 2, n - 1, numbers.random_int(2048, 3))})
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_every_edge_times_one_plus_multiples_of_the_root(engine, numbers, bits, kind):
@@ -110,6 +113,7 @@ def test_one_plus_of_no_residues_uses_no_value(engine, numbers, bits):
     assert found.shape == (0, 3)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_reduce_from_every_width(engine, numbers, bits, kind):
@@ -130,6 +134,7 @@ def test_load_refuses_the_modulus_itself(engine, numbers, bits):
         numbers.load(engine, numbers.objects([modulus.value - 1, modulus.value, 0], (3,)), modulus)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
@@ -144,6 +149,7 @@ def test_powers_of_edges(engine, numbers, bits, kind, operation):
         numbers.same(numbers.store(found), numbers.power(bases, exponents, modulus.value))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("window_bits", [None, 1, 5])
 @pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_fixed_base_powers(engine, numbers, bits, window_bits):
@@ -172,6 +178,7 @@ def test_products_along_an_axis_and_per_segment(engine, numbers, bits, kind):
     numbers.same(found, numbers.objects(expected, (4,)))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("exponent_bits", [5, 64, 100])
 @pytest.mark.parametrize("bits", also_long(SOME_BITS, LARGE))
 def test_multi_exponentiation_with_signs(engine, numbers, bits, exponent_bits):
@@ -193,6 +200,7 @@ def test_multi_exponentiation_with_signs(engine, numbers, bits, exponent_bits):
     numbers.same(numbers.store(found), numbers.objects(expected, (3,)))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_inverses_of_units(engine, numbers, bits, kind):

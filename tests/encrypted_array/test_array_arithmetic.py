@@ -84,6 +84,7 @@ def test_matrix_products(keys, engine_name, data, m, k, t):
         assert np.array_equal(result.decrypt(keys.private), expected)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, (0, 1), (0, 2), (2, 1), (0, 1, 2), ()])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_sums(keys, engine_name, axis, keepdims):

@@ -48,6 +48,7 @@ def test_packed_floats(keys):
     assert np.array_equal((0.5 * x + 1).decrypt(keys.private), 0.5 * values + 1)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("lane_bits", [9, 10, 16, 64, 127])
 @pytest.mark.parametrize("signs", [(1, 1, 1, 1), (-1, -1, -1, -1), (1, -1, 1, -1), (-1, 1, 1, -1)])
 def test_slots_are_exact_at_their_extremes(keys, engine_name, lane_bits, signs):

@@ -65,6 +65,7 @@ def every_operation(engine: CpuEngine, modulus: Modulus, count: int, rng: np.ran
     return [engine.store(array) for array in residues] + integers
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("bits", [65, 512, 1000])
 def test_threads_and_paths_agree(bits: int, count: int) -> None:
@@ -144,6 +145,7 @@ def stopped_soon() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     "operation",

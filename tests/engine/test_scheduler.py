@@ -93,6 +93,7 @@ def test_a_busy_engine_is_passed_over():
     assert (done_by[id(slow)], done_by[id(quick)]) in {(1, 9), (0, 10)}
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("engine_count", [1, 2])
 @pytest.mark.parametrize("error_class", [InputError, KeyboardInterrupt])
 def test_an_error_in_a_chunk_ends_the_run(engine_count, error_class):

@@ -49,6 +49,7 @@ def test_inverses_are_the_same_and_the_first_without_one_is_named(engines: tuple
             engine.mod_inv(engine.load(limbs, MODULUS))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("signed", [False, True])
 def test_products_of_powers_are_the_same(engines: tuple[CpuEngine, CpuEngine], signed: bool, sparse: bool) -> None:

@@ -85,6 +85,7 @@ def test_what_does_not_fit_is_refused_with_its_cure(engine: CpuEngine) -> None:
     assert engine._table_memory.used_bytes == kept.size_bytes
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("path", usable_paths())
 @pytest.mark.parametrize("constant_time", [True, False])
 def test_the_smallest_table_is_taken_where_none_leaves_as_much(

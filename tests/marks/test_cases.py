@@ -1,4 +1,4 @@
-"""A test marked `quick_cases` or `long_cases` has some cases in the quick run and the others in the long one."""
+"""Tests marked `quick_cases`, `long_cases` or `quick_values` have some cases in the quick run, others in the long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
+INI = "[pytest]\nmarkers =\n long: slow\n quick_cases(*ids): some\n long_cases(*ids): some\n quick_values(**of): few\n"
 CASES = """
 import pytest
 @pytest.mark.{mark}({named})
@@ -17,7 +18,7 @@ def test_other(): pass
 
 
 def collected(pytester: pytest.Pytester, mark: str, named: str, *words: str) -> pytest.RunResult:
-    pytester.makeini("[pytest]\nmarkers =\n long: slow\n quick_cases(*ids): some\n long_cases(*ids): some\n")
+    pytester.makeini(INI)
     pytester.makepyfile(test_cases=CASES.format(mark=mark, named=named))
     return pytester.runpytest_inprocess("-p", "tests.marks.cases", "-q", "--collect-only", *words)
 
@@ -41,3 +42,31 @@ def test_a_mark_that_names_no_case_ends_the_run(pytester: pytest.Pytester, mark:
     answer = collected(pytester, mark, named)
     assert answer.ret == pytest.ExitCode.INTERRUPTED
     assert any("no cases of this test" in line for line in answer.outlines)
+
+
+VALUES = """
+import pytest
+{module}
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(("word", "size"), [("a", 0), ("b", 0), ("b", 1)])
+{above}
+def test_product(n, word, size): pass
+def test_other(): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "quick"),
+    [
+        ("", ["a-0-1", "b-0-2", "b-1-3"]),
+        ("@pytest.mark.quick_values(n=2)", ["a-0-2", "b-0-2", "b-1-2"]),
+        ("@pytest.mark.quick_cases('b-1-1')", ["b-1-1"]),
+    ],
+    ids=["of the file", "of a value", "named"],
+)
+def test_each_value_stays_quick_in_few_cases(pytester: pytest.Pytester, above: str, quick: list[str]) -> None:
+    pytester.makeini(INI)
+    pytester.makepyfile(test_cases=VALUES.format(module="pytestmark = pytest.mark.quick_values", above=above))
+    answer = pytester.runpytest_inprocess("-p", "tests.marks.cases", "-q", "--collect-only", "-m", "not long")
+    names = [line.partition("::test_")[2] for line in answer.outlines if "::" in line]
+    assert names == [*(f"product[{case}]" for case in quick), "other"]

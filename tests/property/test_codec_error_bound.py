@@ -55,6 +55,7 @@ def adversarial_values(alpha: float, bits: int, name: str) -> np.ndarray:
     return np.clip(x, -alpha, alpha)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("bits", [1, 2, long(8), 16, long(24), 32])
 @pytest.mark.parametrize("rounding", ROUNDINGS)
@@ -70,6 +71,7 @@ def test_bound_holds_against_exact_arithmetic(name: str, rounding: str, bits: in
                 assert abs(Fraction(float(result)) - addends * Fraction(float(value))) <= bound
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("seed", [21, long(22)])
 @pytest.mark.parametrize("addends", [1, 2, 9, 256])
 @pytest.mark.parametrize("bits", [1, 2, 8, 16, 32])

@@ -73,6 +73,7 @@ def extremes(layout: Layout, count: int) -> list[np.ndarray]:
 NUMBERS = sorted({2**i + more for i in range(1, 9) for more in (-1, 0, 1)} & set(range(2, 257)))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("numbers", [NUMBERS, pytest.param(range(2, 257), marks=pytest.mark.long)], ids=["some", "all"])
 @pytest.mark.parametrize("bits", VALUE_BITS)
 @pytest.mark.parametrize("name", LAYOUT_NAMES)
@@ -88,6 +89,7 @@ FEW = [2, 3, 128, 129, 256]
 LONG = [pytest.param(parties, marks=pytest.mark.long) for parties in (4, 5, 7, 8, 9, 16, 17, 127, 255)]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("parties", [*FEW, *LONG])
 @pytest.mark.parametrize("bits", VALUE_BITS)
 @pytest.mark.parametrize("name", LAYOUT_NAMES)
@@ -103,6 +105,7 @@ def test_mixed_extremes(name: str, bits: int, parties: int) -> None:
     assert_sum_decodes(layout, [rows[0], rows[1]], [1, 1])
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("seed", [11, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("parties", [2, 3, 9, 64, 256])
 @pytest.mark.parametrize("bits", VALUE_BITS)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -15,16 +15,19 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from hekat.engine.ring.parameters import MaskFormat, Ring
 
-HERE = Path(__file__).parent
 # Python integers take a quarter of a second a chunk: the reference is held to its oracles with these in the long run.
 LONG_IN_REFERENCE = ("4096-half", "8192", "A16-16", "A32-32", "C32-128", "thousands")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
+# Innermost: the mark `quick_values` chooses among the others.
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
+    found = yield
+    for item in found if isinstance(found, list) else []:
         of_reference = hasattr(item, "callspec") and item.callspec.params.get("engine") == "reference"
-        if item.path.parent == HERE and of_reference and any(part in item.name for part in LONG_IN_REFERENCE):
+        if of_reference and any(part in item.name for part in LONG_IN_REFERENCE):
             item.add_marker(pytest.mark.long)
+    return found
 
 
 def prime_above(power: int, degree: int) -> int:

@@ -67,11 +67,13 @@ def small_ring(oracle):
     return oracle.make_ring(1024, oracle.primes_below(50, 1024, 2))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(("count", "components"), [(1, 0), (3, 0), (2, 3), (5, 2)])
 def test_counts_and_components(engine, oracle, small_ring, count, components):
     check(engine, small_ring, oracle, count, components, seed=2)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("window", [1, 2, 4, 8, 16, 32, 64, 128, 1024])
 def test_windows(engine, oracle, small_ring, window):
     check(engine, small_ring, oracle, 2, 2, window, seed=5, extreme=window in (8, 64, 1024))
@@ -96,6 +98,7 @@ def test_arguments_that_lie_otherwise_in_memory(engine, oracle, small_ring):
     assert all(np.array_equal(x, y) for x, y in zip(found, expected, strict=True))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("window", [1, 8, 32, 64, 256, 1024])
 def test_first_products(engine, oracle, small_ring, window):
     """The first coefficients of the whole products, which single operations make."""

@@ -74,6 +74,7 @@ def small(oracle):
     return oracle.make_ring(1024, oracle.primes_below(48, 1024, 2))
 
 
+@pytest.mark.quick_values
 def test_every_ring(engine, ring, oracle):
     """Segments that begin, meet and end within groups, one of them empty, and rows that belong to none."""
     window = ring.degree // 4
@@ -93,6 +94,7 @@ def test_primes_around_the_size_that_leaves_room(engine, oracle, power):
     check(engine, ring, elements, digits, *rest)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("degree", [2048, 4096, 8192])
 @pytest.mark.parametrize("power", [48, 50])
 def test_highest_sums_of_each_degree(engine, oracle, degree, power):
@@ -110,6 +112,7 @@ def test_windows_from_one_to_the_degree(engine, oracle, small, window, rows):
     check(engine, small, *arguments(oracle, small, 4, window=window, rows=rows, columns=2))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("components", range(1, 8))
 def test_components(engine, oracle, small, components):
     given = arguments(oracle, small, 5, window=256, rows=6, components=components)
@@ -134,6 +137,7 @@ def test_digits_that_cancel(engine, oracle, small):
         check(engine, small, elements, digits, window, windows, starts)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(("components", "groups"), [(1, 511), (1, 513), (7, 73), (7, 74), (7, 147)])
 def test_many_groups(engine, oracle, small, components, groups):
     """Around the number of groups that stay in a cache, after which sums are reduced."""

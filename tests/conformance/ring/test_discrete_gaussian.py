@@ -60,6 +60,7 @@ def test_numbers_are_those_of_the_contract(engine, oracle, variance):
     assert found.tolist() == expected_block(oracle, 5, 300, law.variance)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("first_block", [0, 2**32 - 1, 2**64 - 3])
 def test_blocks_have_streams_of_their_own(engine, first_block):
     law = DiscreteGaussian.of_at_least(Fraction(1000))
@@ -69,6 +70,7 @@ def test_blocks_have_streams_of_their_own(engine, first_block):
         assert np.array_equal(own, whole[number * BLOCK_NUMBERS : (number + 1) * BLOCK_NUMBERS])
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("count", COUNTS)
 def test_fewer_numbers_are_the_first_ones(engine, count):
     law = DiscreteGaussian.of_at_least(Fraction(1 << 20))

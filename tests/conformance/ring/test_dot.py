@@ -30,6 +30,7 @@ def test_every_ring(engine, ring, oracle):
     check(engine, ring, oracle.random(ring, (2, 2), 1), oracle.random(ring, (2, 1), 2))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("rows", "terms", "columns"),
     [(1, 1, 1), (1, 5, 1), (3, 1, 2), (5, 3, 4), (2, 4, 7), (7, 2, 3), (9, 4, 2), (4, 9, 1), (1, 2, 5)],
@@ -40,6 +41,7 @@ def test_shapes(engine, oracle, small_ring, rows, terms, columns):
     check(engine, small_ring, a, b)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("terms", [7, 33])
 def test_ends_of_the_ranges(engine, ring, oracle, terms):
     """Sums of the largest products, and of all pairs of residues from the ends of [0, p)."""

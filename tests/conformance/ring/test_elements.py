@@ -29,6 +29,7 @@ def expected(operation, ring, a, b):
     return OPERATIONS[operation](a.astype(object), b.astype(object)) % primes
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_shapes_that_broadcast(engine, ring, oracle, operation):
     for seed, (left, right) in enumerate(SHAPES_OF_REFERENCE if engine.name == "reference" else SHAPES):

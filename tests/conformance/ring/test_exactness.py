@@ -38,6 +38,7 @@ def open_integers(engine, oracle, published, opening, integers, count):
     return engine.unmask_sum(form, PUBLIC_KEY, opening, 0, written, count)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("sign", [1, -1])
 def test_noise_at_the_bound_decodes(engine, oracle, published, sign):
     """The written sums that lie farthest from a S + delta M within the most that parties and roundings can add."""
@@ -90,6 +91,7 @@ def test_all_parties_at_the_extremes_decode(engine, oracle, published):
         assert counts.tolist() == [parties]
 
 
+@pytest.mark.quick_values
 def test_as_many_blocks_as_parties(engine, oracle, published):
     """Blocks added one by one, errors and secrets as drawn."""
     form = published.form

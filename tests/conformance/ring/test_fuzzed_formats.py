@@ -151,6 +151,7 @@ def compare(engine, operation, seed):
     return not isinstance(expected[0], str)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("operation", OPERATIONS)
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
@@ -159,6 +160,7 @@ def test_random_calls(engine, operation, seed):
     compare(engine, operation, seed)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_random_calls_of_fixed_seeds(engine, operation):
     answered = sum(compare(engine, operation, seed) for seed in range(1000, 1010))

@@ -56,6 +56,7 @@ def test_published_formats(published):
     assert 2 * published.noise_limit < form.delta
 
 
+@pytest.mark.quick_values
 def test_blocks_are_composed_of_single_operations(engine, oracle, published):
     form = published.form
     _, secret_ntt = secret_of(engine, oracle, form.ring, 1)
@@ -67,6 +68,7 @@ def test_blocks_are_composed_of_single_operations(engine, oracle, published):
         assert np.array_equal(found, expected), count
 
 
+@pytest.mark.quick_values
 def test_sums_open_to_sums(engine, oracle, published):
     form = published.form
     for count in value_counts(published, engine):

@@ -39,6 +39,7 @@ def test_refreshing_in_every_ring(engine, ring, oracle):
     check_refresh(engine, ring, oracle, 1, 2, seed=1)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(("count", "halves"), [(1, 1), (2, 1), (1, 3), (5, 2)])
 def test_counts_and_halves(engine, oracle, small_ring, count, halves):
     check_refresh(engine, small_ring, oracle, count, halves, seed=2, extreme=count == 2)

@@ -42,6 +42,7 @@ def test_streams_and_transforms(engine, oracle, case):
     assert digest(engine.ring_intt(ring, uniform)) == case["intt_of_uniform"]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("case", VECTORS["formats"], ids=lambda case: case["name"])
 def test_blocks_and_their_sum(engine, oracle, case):
     ring = oracle.make_ring(case["degree"], tuple(case["primes"]))

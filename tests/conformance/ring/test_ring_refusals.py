@@ -266,6 +266,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("case", CASES)
 def test_bad_arguments_are_refused(engine, case):
     action, words = CASES[case]

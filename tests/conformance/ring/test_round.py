@@ -40,6 +40,7 @@ def numbers_at_edges(q, bits):
     return [u for u in (0, 1, 2, q // 2 - 1, q // 2, q // 2 + 1, q - 2, q - 1, *near) if 0 <= u < q]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("kind", ["greatest", "small", "bfv"])
 @pytest.mark.parametrize("count", range(1, 9))
 def test_edges(engine, primes_of, count, kind):

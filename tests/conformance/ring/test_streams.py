@@ -79,6 +79,7 @@ def assert_chi_square(counts, expected):
     assert abs(statistic - freedom) < 4 * sqrt(2 * freedom)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("name", ["A16-16", "A16-256", "C16-128"])
 def test_residues_are_uniform(engine, oracle, name):
     ring = oracle.published_set(name).form.ring

@@ -14,6 +14,7 @@ def long_ring(oracle):
     return oracle.make_ring(8192, oracle.primes_below(50, 8192, 2))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("stride", [1, 2, 4, 8])
 def test_a_short_transform_has_the_slots_of_the_long_one(engine, oracle, long_ring, stride):
     short = shorten(long_ring, stride)
@@ -25,6 +26,7 @@ def test_a_short_transform_has_the_slots_of_the_long_one(engine, oracle, long_ri
     assert np.array_equal(engine.ring_intt(short, slots), own)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("stride", [2, 4, 8])
 @pytest.mark.parametrize(("rows", "terms", "columns"), [(1, 1, 1), (3, 9, 2), (2, 3, 7), (1, 2, 5)])
 def test_short_elements_multiply_as_if_they_were_repeated(engine, oracle, stride, rows, terms, columns):

@@ -6,6 +6,7 @@ from functools import cache
 
 import gmpy2
 import numpy as np
+import pytest
 
 
 def reversed_bits(j, degree):
@@ -93,6 +94,7 @@ def product_of_elements(oracle, ring, kind):
     return a, b, [negacyclic_product(x, y, p) for x, y, p in rows]
 
 
+@pytest.mark.quick_values
 def test_slot_products_are_ring_products(engine, ring, oracle):
     kinds = ["random", "all p-1", "last p-1", "alternating"]
     transformed = engine.ring_ntt(ring, product_of_elements(oracle, ring, "random")[1])

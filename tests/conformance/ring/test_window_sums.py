@@ -59,6 +59,7 @@ def test_every_ring(engine, ring, oracle):
     check(engine, ring, *arguments(oracle, ring, 1, window=window, rows=11, components=2, starts=[1, 6, 6, 9]))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("window", "rows"), [(1, 3), (2, 600), (4, 70), (8, 130), (16, 65), (32, 33), (64, 17), (512, 3), (1024, 2)]
 )

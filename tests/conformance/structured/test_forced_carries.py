@@ -234,6 +234,7 @@ def reached(n, radix):
     return met
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("bits", also_long([512, 516, 518, 520, 521, 570, 1036, 1040, 2048, 2076, 2080], [2076]))
 def test_the_operands_reach_the_cases(operands, bits, shape):
@@ -280,6 +281,7 @@ def test_squares_of_pairs(engine, numbers, operands, bits, shape):
     check_squares(engine, numbers, operands.square(bits, shape), pair_squares(operands, bits, shape))
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize(("bits", "shape"), QUICK)
 def test_single_numbers(engine, numbers, operands, bits, shape):
     modulus = operands.modulus(bits, shape)
@@ -292,6 +294,7 @@ def test_single_numbers(engine, numbers, operands, bits, shape):
     check_squares(engine, numbers, modulus, squares)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize(("bits", "shape"), QUICK)
 def test_third_factors(engine, numbers, operands, bits, shape):
     """Alone, and as lower halves."""

@@ -72,6 +72,7 @@ def test_the_entries_end_at_multiples_of_n(operands, is_square):
     assert beyond <= set().union(*met)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("is_square", [False, True])
 @pytest.mark.parametrize(
     ("bits", "shape"),

@@ -164,6 +164,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("bits", [bits for bits in BITS if bits not in LARGE])
 @pytest.mark.parametrize("operation", CHECKS)
 def test_structured_residues(engine, numbers, operands, bits, operation):
@@ -172,6 +173,7 @@ def test_structured_residues(engine, numbers, operands, bits, operation):
     CHECKS[operation](engine, numbers, operands, operands.modulus(bits, shape), most)
 
 
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("bits", also_long(BITS, LARGE))
 def test_products_modulo_every_shape(engine, numbers, operands, bits, shape):

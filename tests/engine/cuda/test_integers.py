@@ -51,6 +51,7 @@ def check_same(got: object, expected: object, device: EmulatedDevice) -> None:
         assert np.array_equal(device.download(mine), right)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize(("a_limbs", "b_limbs"), [(1, 1), (2, 2), (1, 3), (3, 1), (4, 4), (8, 5)])
 def test_every_pair_of_edges(operation: str, a_limbs: int, b_limbs: int, integers: Integers) -> None:

@@ -37,7 +37,7 @@ def same_start(monkeypatch) -> None:
     monkeypatch.setattr(np.random, "default_rng", lambda seed=13: draw(seed))
 
 
-@pytest.mark.quick_cases("lattice")
+@pytest.mark.quick_cases("none")
 @pytest.mark.parametrize("kind", ["none", "lattice"])
 @pytest.mark.usefixtures("same_start")
 def test_a_run_is_measured_on_rows_that_it_held_out(clinics, tmp_path, kind) -> None:

@@ -100,6 +100,7 @@ def _described(tree: Tree) -> list[tuple]:
     return [(int(c), float(v), int(n)) for c, v, n in zip(tree.column, tree.value, tree.count, strict=True)]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("class_count", [0, 2, 3])
 @pytest.mark.parametrize(
     "training",
@@ -162,6 +163,7 @@ class _ColumnsApart(PlainSource):
         return found
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("class_count", [0, 2, 3])
 @pytest.mark.parametrize("is_joined", [False, True])
 def test_columns_at_several_parties_grow_the_same_trees(class_count: int, is_joined: bool) -> None:

@@ -38,6 +38,7 @@ def play_rounds(party: Party, rounds: int) -> list[dict[str, np.ndarray]]:
 FIXED = {"clipping": "fixed", "alpha": 64.0, "value_bits": 24, "weight_max": 1}
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("by", ["vote", "top_k", "random_k"])
 @pytest.mark.parametrize("protection", ["lattice", "none"])
 def test_the_same_part_is_sent_by_all_and_the_rest_is_owed(by, protection, play_with) -> None:

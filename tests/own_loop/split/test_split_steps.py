@@ -41,6 +41,7 @@ def _guest(seen: dict[str, list[Any]]):
     return code
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum"])
 @pytest.mark.parametrize("bottom", ["frozen", "trained"])

@@ -24,6 +24,7 @@ def _module(sizes: list[int], activation: Any) -> Any:
     return torch.nn.Sequential(*layers[:-1])
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("mode", ["label", "random", "exact"])
 @pytest.mark.parametrize(
     ("name", "class_count", "options"),

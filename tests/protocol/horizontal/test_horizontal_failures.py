@@ -43,6 +43,7 @@ from hekat.wire.frame import read_frame, write_frame
 ONE_GRADIENT = TrainingSettings(algorithm="fedsgd", round_count=3, batch_rows=0)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("party", ["a", "b", "c"])
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 def test_a_party_that_raises_ends_the_run_with_its_name_and_what_was_saved(

@@ -126,6 +126,7 @@ def test_the_order_is_that_of_the_ids_alone(intersect) -> None:
     assert orders[0] != sorted(orders[0])
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("kind", sorted(BOTH))
 @pytest.mark.parametrize("learns", [("guest",), ("bank",), ("bank", "guest")])
 def test_who_learns(intersect, kind: str, learns) -> None:

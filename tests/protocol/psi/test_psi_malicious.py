@@ -67,6 +67,7 @@ def repeated(message: Any) -> Any:
     return replace(message, rows=rows)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("sender", ["guest", "bank"])
 @pytest.mark.parametrize(
     ("u", "words"),
@@ -85,6 +86,7 @@ def test_points_that_are_none(intersect, sender: str, u: int, words: str) -> Non
     assert words in str(error)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("sender", "kind", "settings"),
     [

@@ -70,6 +70,7 @@ def test_large_numbers_of_the_power_of_two_are_bridged() -> None:
     assert_near(centred(RING, RING.add(guest.into_modular(guests, 24), host.into_modular(rest, 24))), values, 24)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("value", [0, 1, -1, 1000, -1000, 20_000, -20_000])
 @pytest.mark.parametrize("target", ["truncate", "into_limbs"])
 def test_as_many_of_all_shares_go_astray_as_the_number_is_large(monkeypatch, value, target) -> None:

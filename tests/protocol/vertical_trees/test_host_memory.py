@@ -55,6 +55,7 @@ def test_a_guest_of_this_release_stays_within_the_bound() -> None:
         assert rehearse(hide_partition=hide).run()
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("at_exchange", [0, 1])
 @pytest.mark.parametrize("hide", [False, True], ids=["nodes told", "hidden"])
 def test_a_guest_that_chooses_narrow_windows_is_refused_before_sums(

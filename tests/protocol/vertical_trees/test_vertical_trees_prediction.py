@@ -55,6 +55,7 @@ def trained() -> tuple[dict[str, Table], dict[str, TreesPart]]:
     return tables, Rehearsal(make_settings(2), tables).run()
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("task", ["binary", "regression", "multiclass"])
 @pytest.mark.parametrize("bits_at_once", [1 << 26, 100])
 def test_scores_are_the_plain_trees_own(task: str, bits_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:

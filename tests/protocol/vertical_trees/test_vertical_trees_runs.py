@@ -14,6 +14,7 @@ from tests.protocol.vertical_trees.rehearsal import (
 from hekat.protocol.vertical_trees.timing_labels import DECRYPT
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("task", ["binary", "regression", "multiclass"])
 @pytest.mark.parametrize("columns", [(3, 3), (0, 4), (2, 2, 3)])
@@ -24,6 +25,7 @@ def test_trees_are_the_plain_ones(protection: str, task: str, columns: tuple[int
     assert_same_trees(parts, train_in_the_clear(tables, settings))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("task", ["binary", "regression", "multiclass"])
 def test_trees_are_the_plain_ones_where_hosts_do_not_hear_of_nodes(protection: str, task: str) -> None:

@@ -17,6 +17,7 @@ from tests.protocol.vertical_trees.rehearsal import (
 )
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     "training",
     [

@@ -96,6 +96,7 @@ class Opening:
         return sums, put_in
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(("engine", "name"), ENGINES_AND_SETS, indirect=["engine"])
 def test_noise_at_the_bound_opens_in_every_coefficient(engine, name):
     opening = Opening(engine, name)

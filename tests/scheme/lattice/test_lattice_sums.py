@@ -25,6 +25,7 @@ from hekat.scheme.lattice import (
 from .conftest import ENGINES_AND_SETS, Upload, random_levels
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(("engine", "name"), ENGINES_AND_SETS, indirect=["engine"])
 def test_sums_of_random_and_extreme_values(engine, name):
     parameters = SETS[name]

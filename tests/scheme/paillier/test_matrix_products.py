@@ -26,6 +26,7 @@ def parts_of_two_rows(monkeypatch):
     monkeypatch.setattr(MODULE, "PART_TERMS", 1)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_array, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("columns", [None, 1, 3])
 @pytest.mark.parametrize("rows", [1, 2, 5])

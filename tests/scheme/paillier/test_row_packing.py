@@ -52,6 +52,7 @@ def exact_products(columns, values):
     return (np.asarray(columns, object) @ np.asarray(values, object)).ravel().tolist()
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("wide", [None, 1, 3])
 @pytest.mark.parametrize("row_count", [1, 2, 3, 4, 11])
 def test_products_are_exact_where_slots_have_room(setting, row_count, wide):

@@ -36,6 +36,7 @@ from hekat.scheme.rsa.private_power import random_units
 CHANCE = 1e-9
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, pytest.param(100, marks=pytest.mark.long)])
 def test_unblinded_equals_direct(setting, count):
     hashed = setting.hash_count(count)

@@ -22,6 +22,7 @@ def messages(setting, count):
     return [1, 2, n - 1, n // 2, *(pow(3, 1000 + index, n) for index in range(count))][:count]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
 def test_round_trip(setting, count):
     values = messages(setting, count)

@@ -14,6 +14,7 @@ from hekat.engine.cuda.memory.pinned_buffers import SMALLEST_BYTES, PinnedBuffer
 MODULE = "hekat.engine.cuda.cupy_device"
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0, 2), (257,), (5, 7, 3)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.uint64, np.int64])
 def test_what_goes_up_comes_down(device, shape, dtype):

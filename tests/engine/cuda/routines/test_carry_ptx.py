@@ -121,6 +121,7 @@ def options_of(limbs: int) -> tuple[str, ...]:
     return ("-DHEKAT_THREADS=1", f"-DHEKAT_LIMBS={limbs}")
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("limbs", LIMBS)
 @pytest.mark.parametrize("routine", ROUTINES)
 def test_the_ptx_keeps_the_contract(routine: str, limbs: int) -> None:
@@ -129,6 +130,7 @@ def test_the_ptx_keeps_the_contract(routine: str, limbs: int) -> None:
     np.testing.assert_array_equal(found, expected_of(cases, routine))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("limbs", LIMBS)
 @pytest.mark.parametrize("routine", ROUTINES)
 def test_the_twin_keeps_the_contract(routine: str, limbs: int) -> None:

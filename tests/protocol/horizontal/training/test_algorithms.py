@@ -167,6 +167,7 @@ def distance(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> float:
     return max(float(np.abs(a[name] - b[name]).max()) for name in a)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold"])
 def test_the_reference_ends_with_the_same_model(algorithm, model, rehearse) -> None:
@@ -181,6 +182,7 @@ def test_the_reference_ends_with_the_same_model(algorithm, model, rehearse) -> N
     assert distance(state.parameters, first) > 0.01
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam", "yogi", "adagrad", "rmsprop"])
 @pytest.mark.parametrize("algorithm", ["fedavg", "scaffold"])
 def test_server_optimisers_take_mean_changes_by_the_documented_defaults(algorithm, optimiser, rehearse) -> None:
@@ -271,6 +273,7 @@ def test_scaffold_finds_the_optimum_although_parties_are_sampled(rehearse) -> No
     assert scaffold < 0.05 * fedavg, (scaffold, fedavg)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize("algorithm", ["fedsgd", "fedprox", "scaffold"])
 def test_a_resumed_run_ends_with_the_same_bytes(algorithm, optimiser, rehearse) -> None:

@@ -67,6 +67,7 @@ def loss_of_reference(kind: str, tables: dict[str, Table], l2: float | None = No
     return -picked.mean() + l2 / 2 * np.sum(best.coef_**2)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("long_tails", [False, True])
 def test_training_settles_where_scikit_learn_does(kind, long_tails) -> None:

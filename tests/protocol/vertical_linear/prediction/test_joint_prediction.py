@@ -30,6 +30,7 @@ def refusal(error: PartyStoppedError) -> HekatError:
     return error.__cause__
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("hosts", HOSTS)
 @pytest.mark.parametrize(("K", "task"), [(1, "logistic"), (3, "logistic"), (1, "linear")])
 @pytest.mark.parametrize("who", ["guest", "host", "all"])

@@ -64,6 +64,7 @@ def plain_scores(parts, tables, opened):
     return (np.hstack(columns) @ weights[1:] + weights[0]) * guest.target_spread + guest.target_mean
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("task", ["two classes", "three classes", "number"])
 @pytest.mark.parametrize("receivers", [("bank",), ("shop",), BOTH])
 @pytest.mark.sealed

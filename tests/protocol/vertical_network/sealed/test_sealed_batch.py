@@ -60,6 +60,7 @@ def turn_with(labels: np.ndarray):
     return turn
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_step_of_a_batch_is_exact_to_its_last_unit(name, protection) -> None:

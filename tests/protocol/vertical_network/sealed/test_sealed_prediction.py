@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,14 @@ def unlabelled(tables: dict[str, Table]) -> dict[str, Table]:
 
 
 def trained(protection: str = "none", **changes: Any) -> tuple[Rehearsal, dict[str, NetworkPart]]:
+    """A run that is about to predict, and the parts of a training, which is the same one for the same settings."""
     run = Rehearsal(make_sealed(protection=protection, **changes), crossed_tables(1, 100))
-    return run, run.run()
+    return run, dict(parts_of(protection, **changes))
+
+
+@cache
+def parts_of(protection: str, **changes: Any) -> dict[str, NetworkPart]:
+    return Rehearsal(make_sealed(protection=protection, **changes), crossed_tables(1, 100)).run()
 
 
 def in_one_place(parts: dict[str, NetworkPart], tables: dict[str, Table]) -> np.ndarray:
@@ -139,7 +146,8 @@ def test_rows_are_counted_at_both_parties_before_anything_leaves() -> None:
 
 
 def test_parts_that_do_not_belong_together_are_refused() -> None:
-    (run, parts), (_, others) = trained(), trained()
+    run, parts = trained()
+    others = Rehearsal(run.settings, run.tables).run()
     rows = unlabelled(crossed_tables(2, 5))
     with ends(ProtocolError, "another part of the model"):
         run.predict({GUEST: parts[GUEST], HOST: others[HOST]}, rows)
@@ -187,6 +195,7 @@ class Replay:
         return message if kept is None else kept
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("sender", "step"),
     [

@@ -87,6 +87,7 @@ def play(guest, host, level, change_block=bytes, change_answer=bytes, change_key
     return np.concatenate(opened), sent, returned
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("rows_at_once", [1 << 13, 7])
 @pytest.mark.parametrize("tree_count", [1, 3])
 def test_sums_of_every_level_are_those_of_the_plain_rows(keys, monkeypatch, rows_at_once, tree_count):

@@ -175,6 +175,7 @@ def test_a_malformed_key_is_refused_as_it_has_no_proof(malformed, paillier_keys)
         from_bytes(to_bytes(malformed.public), PublicKey, unsafe_for_benchmark=True)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(("n", "sent"), [(5 * 7, 2), (5 * 7, 36), (3 * 5, 2), (3 * 7, 2)])
 def test_answers_are_uniform_units_if_and_only_if_the_key_permutes(n: int, sent: int) -> None:
     """c^x (1 + m n) r^n with m and r uniform, for a c of the key holder's choice: it tells nothing of x, or does."""

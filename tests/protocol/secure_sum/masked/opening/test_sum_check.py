@@ -36,6 +36,7 @@ def products(*blocks: np.ndarray, rows: int = 8, statement: bytes = STATEMENT) -
     return made.values
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("bits", [*range(25, 56), 8, 1])
 @pytest.mark.parametrize("count", [2, 7, 64, 1001])
 def test_fields_are_read_as_they_were_written(bits, count) -> None:

@@ -41,6 +41,7 @@ def test_a_round_goes_on_without_a_lost_party(
     assert 0 < check.largest_error <= check.bound
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("opening", ["authority", "shared"])
 @pytest.mark.parametrize("part", PARTS)
 def test_the_other_openers_bear_a_loss_too(

@@ -64,6 +64,7 @@ def test_every_sum_is_within_the_stated_bound_of_the_float_one(case, rehearse_ma
             assert np.abs(state.parameters[name] - values).max() <= drift, name
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("opening", OPENINGS)
 @pytest.mark.parametrize("party_count", [2, 3, 8])
 def test_any_number_of_parties(opening, party_count, rehearse_masked, masked_settings, expect_step) -> None:

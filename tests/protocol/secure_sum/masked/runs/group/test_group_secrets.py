@@ -377,6 +377,7 @@ def test_a_member_releases_once_for_each_set_of_a_group(play, settings) -> None:
 # --- losses -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(("party", "part"), [("a", "sign"), ("d", "upload"), ("e", "sign")])
 @pytest.mark.parametrize("most", [announced_block.MOST_BYTES, 0], ids=["one message", "blocks that follow"])
 def test_a_party_that_is_lost_in_the_middle_of_a_group_ends_the_run_by_name(
