@@ -23,13 +23,13 @@ TOP_FILES = "test_*.py"
 # takes two to three times as long as on one that has it. Small ones have more room: on a machine whose host was busy
 # the same tests took up to five times as many seconds.
 CEILINGS_S = {
-    "cli": 150.0,
-    "conformance": 240.0,
-    "engine": 140.0,
-    "launch": 200.0,
-    "protocol": 500.0,
+    "cli": 110.0,
+    "conformance": 150.0,
+    "engine": 110.0,
+    "launch": 140.0,
+    "protocol": 330.0,
 }
-OTHERS_CEILING_S = 120.0
+OTHERS_CEILING_S = 80.0
 # The same for a run of the long tests alone, which is not told to hold them.
 LONG_CEILINGS_S = {
     "benchmarks": 400.0,

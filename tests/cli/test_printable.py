@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 import pytest
 
 from hekat.cli import doctor_command
 from hekat.cli.run import horizontal as run_horizontal
+from hekat.job.section import control_character
 from hekat.printable import printable
 
 ESCAPE = "\x1b]0;pwn\x07\x1b[31mred"
@@ -53,6 +55,13 @@ def test_control_characters_in_a_job_are_refused(pattern, replacement, key, work
     assert "\x1b" not in answer.err
     assert "\u202e" not in answer.err
     assert workplace.folders() == []
+
+
+def test_control_characters_are_those_of_unicode() -> None:
+    for char in map(chr, range(0x3000)):
+        steers = unicodedata.category(char) in ("Cc", "Zl", "Zp")
+        turns = unicodedata.bidirectional(char) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+        assert control_character(f"a{char}") == (char if steers or turns else ""), hex(ord(char))
 
 
 def test_control_characters_in_a_site_are_refused(workplace) -> None:

@@ -200,7 +200,7 @@ def _check_text(text: str, name: str) -> None:
 def control_character(text: str) -> str:
     """The first character that steers a terminal or turns the direction of reading, for which no file is taken: such a
     text reads as another than it is; "" where there is none."""
-    # As nearly all are; each sign is looked at in the others, and in those with other letters.
+    # As nearly all texts are, at once.
     if text.isascii() and text.isprintable():
         return ""
     controls = (
