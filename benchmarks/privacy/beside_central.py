@@ -146,7 +146,7 @@ colluders = 1
     site = ["format = 1", '[policy]\nprotections = ["lattice"]', f"max_rounds = {plan.rounds}"]
     for name, part in zip(names, np.array_split(np.arange(count), party_count), strict=True):
         np.savez(place / f"{name}.npz", X=train[0][part], y=train[1][part])
-        budget = f'data_set = "{name}"\nepsilon = {2 * plan.epsilon}\ndelta = {plan.delta}'
+        budget = f'data_set = "{name}"\nepsilon = {2 * plan.epsilon}\ndelta = {plan.delta}\ncolluders = 1'
         site.append(f'[party.{name}]\nstate = "state/{name}"\n[party.{name}.privacy]\n{budget}')
         site.append(f'[party.{name}.data.rows]\nsource = "npz"\npath = "{name}.npz"')
     np.savez(place / "test.npz", X=test[0], y=test[1])

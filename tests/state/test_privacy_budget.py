@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hekat.errors import BudgetError, StateError
+from hekat.errors import BudgetError, PolicyError, StateError
 from hekat.privacy.accounting import Release, epsilon_of
 from hekat.state import privacy_budget
 from hekat.state.privacy_budget import BudgetTerms, PrivacyBudget
@@ -62,9 +62,29 @@ def test_rounds_that_would_not_fit_are_refused_ahead_and_charge_nothing(tmp_path
 def test_the_owner_may_raise_the_limit_and_nothing_else(tmp_path: Path) -> None:
     _open(tmp_path, limit=2.0).reserve(JOB, 1, RELEASE)
     assert _open(tmp_path, limit=9.0).spent().release_count == 1
-    for changes in ({"data_set": "others"}, {"unit": "party"}, {"neighbours": "replace-one"}, {"delta": 1e-4}):
+    for changes in (
+        {"data_set": "others"},
+        {"unit": "party"},
+        {"neighbours": "replace-one"},
+        {"delta": 1e-4},
+        {"colluders": 2},
+    ):
         with pytest.raises(StateError, match="other terms"):
             _open(tmp_path, **changes).spent()
+
+
+@pytest.mark.parametrize(
+    ("asked", "least_parties", "least"),
+    [(None, 2, 1), (None, 3, 1), (None, 10, 8), (1, 10, 1), (4, 10, 4), (4, 3, 2), (10, 10, 9)],
+)
+def test_a_claim_against_fewer_colluders_than_the_site_asks_for_is_refused(
+    tmp_path: Path, asked: int | None, least_parties: int, least: int
+) -> None:
+    budget = _open(tmp_path, colluders=asked)
+    assert budget.terms.least_colluders(least_parties) == least
+    budget.check_promise("north", "row", "zero-out", least, least_parties, "the job's privacy.")
+    with pytest.raises(PolicyError, match=r"the job's privacy\.colluders is less than north's budget asks for"):
+        budget.check_promise("north", "row", "zero-out", least - 1, least_parties, "the job's privacy.")
 
 
 def test_the_release_is_on_the_disk_before_the_reservation_returns(

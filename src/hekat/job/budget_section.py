@@ -21,7 +21,15 @@ def read_budget(section: Section) -> BudgetTerms | None:
         neighbours=section.take_choice("neighbours", NEIGHBOURS),  # type: ignore[arg-type]  # one of these
         delta=section.take("delta", float),
         limit=section.take("epsilon", float),
+        colluders=section.take_optional("colluders", int),
     )
+    if terms.colluders is not None and terms.colluders < 1:
+        raise JobError(
+            f"{section.place}.colluders refused",
+            expected="1 (each party by itself) or more parties that may work together",
+            got=str(terms.colluders),
+            cure=f"correct {section.place}.colluders, or leave it out: all but two of the parties in each sum",
+        )
     for key, value, most in (("delta", terms.delta, 1.0), ("epsilon", terms.limit, math.inf)):
         if not 0 < value < most:
             raise JobError(

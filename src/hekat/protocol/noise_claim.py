@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hekat.privacy.accounting import NEIGHBOURS
+from hekat.privacy.accounting import NEIGHBOURS, usual_colluders
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
 _MOST = 2.0**40
@@ -46,4 +46,4 @@ def check_noise_claim(claim: NoiseClaim, positive: Sequence[str] = ("noise", "ep
 
 def colluders_of(claim: NoiseClaim, least_parties: int) -> int:
     """t_c: all but two of the fewest parties in a sum, unless the job says it."""
-    return max(1, least_parties - 2) if claim.colluders is None else claim.colluders
+    return usual_colluders(least_parties) if claim.colluders is None else claim.colluders

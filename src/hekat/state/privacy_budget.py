@@ -22,28 +22,48 @@ from typing import Any
 from hekat.atomic_file import create_file, replace_file, write_all
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import BudgetError, PolicyError, StateError
-from hekat.privacy.accounting import Neighbours, Release, count_releases, epsilon_of
+from hekat.privacy.accounting import Neighbours, Release, count_releases, epsilon_of, usual_colluders
 from hekat.state.file_lock import locked
 from hekat.toml_text import toml_key
 
-_FORMAT = "hekat privacy budget 1"
+_FORMAT = "hekat privacy budget 2"
+# Without `colluders`: written before sites could say any.
+_FORMAT_1 = "hekat privacy budget 1"
 _MOST_COUNT = 10**12
 
 
 @dataclass(frozen=True)
 class BudgetTerms:
-    """What a site grants one data set: `limit` is epsilon at `delta`, for `unit` ("row" or "party")."""
+    """What a site grants one data set: `limit` is epsilon at `delta`, for `unit` ("row" or "party").
+
+    `colluders` are the parties together, each knowing its own noise, that every claim has to hold against at least:
+    claims against fewer do not add up to a promise against so many. None: all but two of the fewest in each sum.
+    """
 
     data_set: str
     unit: str
     neighbours: Neighbours
     delta: float
     limit: float
+    colluders: int | None = None
+
+    def least_colluders(self, least_parties: int) -> int:
+        """The fewest colluders that a claim may name, of jobs with `least_parties` in their smallest sums."""
+        if self.colluders is None:
+            return usual_colluders(least_parties)
+        return min(self.colluders, least_parties - 1)  # all others in the sum
 
     @property
     def _header(self) -> dict[str, Any]:
         """What a file is for; the limit is the owner's to change."""
         return {"format": _FORMAT, **{key: value for key, value in asdict(self).items() if key != "limit"}}
+
+    def _is_header(self, found: object) -> bool:
+        """Whether a file that begins with `found` is for these terms."""
+        ours = self._header
+        del ours["colluders"]
+        is_first = self.colluders is None and found == {**ours, "format": _FORMAT_1}
+        return is_first or found == self._header
 
 
 @dataclass(frozen=True)
@@ -79,17 +99,31 @@ class PrivacyBudget:
         """What the site grants."""
         return self._terms
 
-    def check_promise(self, party: str, unit: str, neighbours: str, whose: str) -> None:
-        """Raise PolicyError unless the budget, of `party`, is for these; `whose` begins the name of what differs."""
+    def check_promise(
+        self, party: str, unit: str, neighbours: str, colluders: int, least_parties: int, whose: str
+    ) -> None:
+        """Raise PolicyError unless the budget, of `party`, is for these; `whose` begins the name of what differs.
+
+        `colluders` is t_c of the claim, `least_parties` the fewest in a sum.
+        """
         terms = self._terms
+        table = toml_key("party", party, "privacy")
         for key, ours, theirs in (("unit", terms.unit, unit), ("neighbours", terms.neighbours, neighbours)):
             if ours != theirs:
                 raise PolicyError(
                     f"{whose}{key} is not the one of {party}'s budget",
-                    expected=f"{ours!r}, as [{toml_key('party', party, 'privacy')}] says",
+                    expected=f"{ours!r}, as [{table}] says",
                     got=repr(theirs),
                     cure=f"change {key} there, or let the site's owner grant a budget of that kind",
                 )
+        if colluders < (least := terms.least_colluders(least_parties)):
+            said = "nothing, so all but two" if terms.colluders is None else f"colluders = {terms.colluders}"
+            raise PolicyError(
+                f"{whose}colluders is less than {party}'s budget asks for",
+                expected=f"{least} or more: [{table}] says {said}, and a sum has {least_parties} parties or more",
+                got=str(colluders),
+                cure="raise it, or let the site's owner set colluders there, the parties that may work together",
+            )
 
     def spent(self) -> Spent:
         """What was spent so far, by all jobs. Raises StateError where the file is damaged or another data set's."""
@@ -187,12 +221,12 @@ class PrivacyBudget:
             found = json.loads(header)
         except ValueError:
             raise self._damaged("another first line") from None
-        if found != self._terms._header:
+        if not self._terms._is_header(found):
             raise StateError(
                 f"{self._path} is the privacy budget of other terms than the site file says",
                 expected=_say_terms(self._terms._header),
                 got=_say_terms(found) if isinstance(found, dict) else "no header",
-                cure="set the site file's data_set, unit, neighbours and delta back: only its epsilon may change",
+                cure="set the site file's data_set, unit, neighbours, delta, colluders back: only epsilon may change",
             )
 
     @property
@@ -260,4 +294,5 @@ def _is_sound(one: Release) -> bool:
 
 
 def _say_terms(header: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {header[key]!r}" for key in ("data_set", "unit", "neighbours", "delta") if key in header)
+    said = [f"{key} {header[key]!r}" for key in ("data_set", "unit", "neighbours", "delta") if key in header]
+    return ", ".join([*said, f"colluders {header.get('colluders') or 'not said'}"])

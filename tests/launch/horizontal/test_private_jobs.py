@@ -239,6 +239,8 @@ def test_a_failed_round_stays_charged_and_a_resumed_one_is_charged_again(
         ({"with_state": False}, (), JobError, "no place that outlasts runs"),
         ({"budget": BUDGET + 'unit = "party"\n'}, (), PolicyError, "privacy.unit is not the one"),
         ({"budget": BUDGET + 'neighbours = "replace-one"\n'}, (), PolicyError, "privacy.neighbours is not the one"),
+        ({"budget": BUDGET + "colluders = 2\n"}, (), PolicyError, "privacy.colluders is less than north's budget"),
+        ({"budget": BUDGET + "colluders = 0\n"}, (), JobError, "privacy.colluders refused"),
         ({"budget": BUDGET.replace("4.0", "0.1")}, (), BudgetError, "would pass the limit"),
         ({"budget": BUDGET.replace("4.0", "-1.0")}, (), JobError, "epsilon refused"),
         ({"budget": BUDGET.replace("1e-4", "1.5")}, (), JobError, "delta refused"),
@@ -259,6 +261,25 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_trained(
         play(place, *changes)
     assert not (place / "state").exists()
     assert not (place / "runs").exists()
+
+
+def test_a_job_that_adds_parties_and_claims_against_one_of_them_is_refused(tmp_path: Path) -> None:
+    """What such a job charges is less than what a coalition of the added parties, each knowing its noise, faces."""
+    parties = (*PARTIES, "west", "mid")
+    hostile = (
+        ('parties = ["north", "east", "south"]', f"parties = {json.dumps(parties)}"),
+        ("delta = 1e-4", "delta = 1e-4\ncolluders = 1"),
+    )
+    place = write_site(tmp_path, parties=parties)
+    inputs = load_inputs(write_job(place, *hostile))
+    for use in (lambda: inputs.check_budgets(0), lambda: inputs.budget_of("north"), lambda: play(place, *hostile)):
+        with pytest.raises(PolicyError, match=r"privacy\.colluders is less than north's budget") as refused:
+            use()
+    assert "2 or more: [party.north.privacy] says nothing" in refused.value.expected
+    assert not (place / "state").exists()
+    assert not (place / "runs").exists()
+    write_site(tmp_path, BUDGET + "colluders = 1\n", parties=parties)
+    load_inputs(place / "job.toml").check_budgets(0)
 
 
 def test_a_dry_run_tells_all_of_it_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,3 +118,14 @@ def test_another_unit_of_neighbours_than_the_budget_has_is_refused(clinics, tmp_
     job = replace(inputs.job, settings=replace(inputs.job.settings, privacy=privacy))
     with pytest.raises(PolicyError, match=r"privacy\.neighbours is not the one of north's budget"):
         run_row_trees_job(replace(inputs, job=job), tmp_path / "runs")
+
+
+def test_a_job_against_fewer_colluders_than_the_budget_asks_for_is_refused(clinics) -> None:
+    write(clinics)
+    inputs = clinics.load_inputs()
+    inputs.check_budgets(0)
+    party = inputs.site.parties["north"]
+    asked = replace(party, privacy=replace(party.privacy, colluders=2))
+    inputs = replace(inputs, site=replace(inputs.site, parties={**inputs.site.parties, "north": asked}))
+    with pytest.raises(PolicyError, match=r"privacy\.colluders is less than north's budget asks for"):
+        inputs.check_budgets(0)

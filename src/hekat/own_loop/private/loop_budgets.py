@@ -48,9 +48,12 @@ class RowsBudget:
         self._party, self._budget, self._waived = party, budget, waived
         self._said = False
 
-    def check(self, privacy: PrivacySettings) -> None:
-        """Raise PolicyError where the budget is for another unit, or other neighbours."""
-        self._budget.check_promise(self._party, privacy.unit, privacy.neighbours, "the loop's ")
+    def check(self, privacy: PrivacySettings, least_parties: int) -> None:
+        """Raise PolicyError where the budget is for another unit, other neighbours, or asks for more colluders."""
+        colluders = privacy.colluders_of(least_parties)
+        self._budget.check_promise(
+            self._party, privacy.unit, privacy.neighbours, colluders, least_parties, "the loop's "
+        )
 
     def charge(self, run: bytes, round_number: int, release: Release) -> Spent:
         """Charge a noised sum, which has not left yet. Raises BudgetError where it would pass the limit; StateError."""

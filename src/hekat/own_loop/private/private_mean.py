@@ -74,11 +74,11 @@ class PrivateMeans:
                 got="others",
                 cure="keep to them, or begin another loop and add its epsilon",
             )
+        least = least_parties(settings)
         if self.budget is not None:
-            self.budget.check(privacy)
+            self.budget.check(privacy, least)
         self.promise = promise
         values = self._bounded(part, privacy)
-        least = least_parties(settings)
         count = sum(each.size for each in values.values())
         mechanism = privacy.fit(
             privacy.clip,

@@ -1,7 +1,13 @@
 """What noise in masked integers is worth: the arithmetic of one sum, and the privacy loss of many."""
 
 from hekat.privacy.accounting.calibrate import noise_for
-from hekat.privacy.accounting.mechanism import NoisedSum, fit_to_lane, sensitivity_of, sum_error
+from hekat.privacy.accounting.mechanism import (
+    NoisedSum,
+    fit_to_lane,
+    sensitivity_of,
+    sum_error,
+    usual_colluders,
+)
 from hekat.privacy.accounting.releases import (
     NEIGHBOURS,
     Neighbours,
@@ -25,4 +31,5 @@ __all__ = [
     "noise_for",
     "sensitivity_of",
     "sum_error",
+    "usual_colluders",
 ]

@@ -54,6 +54,11 @@ def sensitivity_of(levels: int, value_count: int) -> float:
     return min(math.sqrt(rounded), levels + root)
 
 
+def usual_colluders(least_parties: int) -> int:
+    """t_c, the parties together that a claim is against, where nobody says it: all but two of the fewest in a sum."""
+    return max(1, least_parties - 2)
+
+
 def sum_error(std: float, party_count: int) -> float:
     """tau: how far a sum of so many discrete Gaussians of `std` is from one, per value."""
     most = max(party_count - 1, 1)

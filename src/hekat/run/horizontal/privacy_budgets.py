@@ -13,6 +13,7 @@ from hekat.model import Model
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan, samples_ahead
 from hekat.run.rows.privacy_budget import open_budget_for
@@ -29,9 +30,11 @@ def plan_of(settings: HorizontalSettings, model: Model) -> PrivacyPlan | None:
 
 def open_budget(job: Job, site: Site, party: str) -> PrivacyBudget:
     """The budget of a party's rows. Raises JobError where the site grants none, or keeps no state; PolicyError."""
-    privacy = job.settings.privacy
+    settings = job.settings
+    privacy = settings.privacy
     assert privacy is not None  # the caller's
-    return open_budget_for(site, party, unit=privacy.unit, neighbours=privacy.neighbours)
+    least = least_parties(settings.sums, settings.sample_size)
+    return open_budget_for(site, party, privacy, unit=privacy.unit, least_parties=least)
 
 
 def check_budgets(

@@ -16,6 +16,7 @@ from hekat.protocol.horizontal_trees.party import check_row_count
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.horizontal_trees.sums_ahead import plan_sums
 from hekat.protocol.horizontal_trees.training import check_rows, split_rows
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
@@ -39,7 +40,8 @@ class RowTreesInputs(RowsInputs):
         privacy = self.job.settings.privacy
         if privacy is None or role not in self.tables:
             return None
-        return open_budget_for(self.site, role, unit="row", neighbours=privacy.neighbours)
+        least = least_parties(self.job.settings.sums)
+        return open_budget_for(self.site, role, privacy, unit="row", least_parties=least)
 
     @property
     def budgets(self) -> dict[str, PrivacyBudget]:

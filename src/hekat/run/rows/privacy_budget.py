@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from hekat.job.granted_budgets import granted_budget
 from hekat.job.site_file import Site
-from hekat.privacy.accounting import Neighbours
+from hekat.protocol.noise_claim import NoiseClaim, colluders_of
 from hekat.state.privacy_budget import PrivacyBudget
 
 
-def open_budget_for(site: Site, party: str, *, unit: str, neighbours: Neighbours) -> PrivacyBudget:
-    """The budget of a party's rows, for a job with these `unit` and `neighbours`.
+def open_budget_for(site: Site, party: str, claim: NoiseClaim, *, unit: str, least_parties: int) -> PrivacyBudget:
+    """The budget of a party's rows, for a job with this `claim`, whose sums have `least_parties` or more.
 
-    Raises JobError where the site grants none, or keeps no state; PolicyError where it grants one of another kind.
+    Raises JobError where the site grants none, or keeps no state; PolicyError where it grants one of another kind, or
+    asks for more colluders.
     """
     budget = granted_budget(site, party)
-    budget.check_promise(party, unit, neighbours, "the job's privacy.")
+    budget.check_promise(
+        party, unit, claim.neighbours, colluders_of(claim, least_parties), least_parties, "the job's privacy."
+    )
     return budget
