@@ -143,7 +143,7 @@ def main(place):
         "FLWR_TELEMETRY_ENABLED": "0",
         "FLWR_DISABLE_UPDATE_CHECK": "1",
         # Flower looks for work once a second else, at every node and message.
-        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.05",
+        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.2",
         "OMP_NUM_THREADS": "1",
         # Flower starts programs of its own by name.
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",

@@ -62,6 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "size_bits(bits): the modulus' size, or its root's where that is known")
+    config.addinivalue_line("markers", "not_emulated: without the emulated engine")
     config.addinivalue_line("markers", "reference_apart: the reference has an item of its own, with fewer cases")
 
 
@@ -103,6 +104,8 @@ def size_of(item: pytest.Item) -> int:
 
 
 def is_emulated_at_all(item: pytest.Item) -> bool:
+    if item.get_closest_marker("not_emulated"):
+        return False
     return size_of(item) <= (KEY_BITS if item.path.parent.name == "structured" else LARGEST_BITS)
 
 

@@ -262,10 +262,11 @@ QUICK = also_long(
 )
 # Of pairs one shape of a size, the two of shapes_of in turns; test_every_pair has both, with more operands.
 PAIRS = [(bits, shapes_of(bits)[place % 2]) for place, bits in enumerate(b for b in BITS if b <= 1040 or b == 2048)]
-# Every shape of a size whose pairs take a second; of the larger ones the two that turn with the size, or one.
+# Every shape of a size whose pairs take a second, of which the two of shapes_of are emulated too; of the larger ones
+# those two, or one.
 BOTH = (2047, 2048, 2076, 2080, 3072)
 LONG = [
-    (bits, shape)
+    pytest.param(bits, shape, marks=() if shape in shapes_of(bits) else pytest.mark.not_emulated)
     for place, bits in enumerate(LONG_BITS)
     for shape in (SHAPES if bits <= 1041 else shapes_of(bits) if bits in BOTH else [shapes_of(bits)[place % 2]])
 ]

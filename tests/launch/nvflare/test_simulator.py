@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -44,6 +49,7 @@ except RuntimeError as error:
 outcomes = {role: [one.outcome, one.kind, one.error] for role, one in recipe.outcomes().items()}
 (place / "told.json").write_text(json.dumps({"run_id": recipe.run_id, "outcomes": outcomes}))
 """
+HOSPITALS = ("northside", "lakeview", "county")
 AUTHORITY = 'opening = "authority"\nauthority = "keeper"'
 
 
@@ -74,30 +80,80 @@ def three_hospitals(place: Path, opening: str, rounds: int) -> Path:
     return job
 
 
-@pytest.mark.parametrize(
-    ("opening", "sites"),
-    [
-        ('opening = "committee"', ["northside", "lakeview", "county"]),
-        (AUTHORITY, ["northside", "lakeview", "county", "keeper"]),
-        ('opening = "shared"', ["northside", "lakeview", "county"]),
-    ],
-    ids=["committee", "authority", "shared"],
-)
-def test_hospitals_train_in_the_simulator(tmp_path: Path, opening: str, sites: list[str]) -> None:
-    job = three_hospitals(tmp_path, opening, rounds=2)
-    told = simulate(tmp_path, job, sites, tmp_path / "site.toml")
-    roles = {*sites, "aggregator"}
-    assert told["outcomes"] == {role: ["finished", "", ""] for role in roles}
-    models = {(tmp_path / "runs" / name / told["run_id"] / "model.npz").read_bytes() for name in sites[:3]}
+def check_trained(place: Path, told: dict[str, Any], sites: list[str]) -> None:
+    """Every role ended well, the sites have one model, and the engine's own folder nothing of them."""
+    assert told["outcomes"] == {role: ["finished", "", ""] for role in (*sites, "aggregator")}
+    models = {(place / "runs" / name / told["run_id"] / "model.npz").read_bytes() for name in sites[:3]}
     assert len(models) == 1
     # The engine's own folder has its job and its logs, and nothing of a site.
-    kept = b"".join(path.read_bytes() for path in (tmp_path / "workspace").rglob("*") if path.is_file())
+    kept = b"".join(path.read_bytes() for path in (place / "workspace").rglob("*") if path.is_file())
     assert b"hekat: the role is played to its end" in kept
-    weights = [array.tobytes() for array in read_arrays(tmp_path / "runs" / sites[0] / told["run_id"] / "model.npz")]
-    planted = [b"hekat-party-private-ed25519:", str(tmp_path / "site.toml").encode()]
+    weights = [array.tobytes() for array in read_arrays(place / "runs" / sites[0] / told["run_id"] / "model.npz")]
+    planted = [b"hekat-party-private-ed25519:", str(place / "site.toml").encode()]
     planted += [one[:32] for one in weights if len(one) >= 32]
     assert len(planted) > 2
     assert [one for one in planted if one in kept] == []
+
+
+@pytest.mark.parametrize(
+    ("opening", "sites"),
+    [(AUTHORITY, [*HOSPITALS, "keeper"]), ('opening = "shared"', [*HOSPITALS])],
+    ids=["authority", "shared"],
+)
+def test_hospitals_train_in_the_simulator(tmp_path: Path, opening: str, sites: list[str]) -> None:
+    job = three_hospitals(tmp_path, opening, rounds=2)
+    check_trained(tmp_path, simulate(tmp_path, job, sites, tmp_path / "site.toml"), sites)
+
+
+@dataclass
+class Watched:
+    """A run under the committee, and who read the page of which site."""
+
+    place: Path
+    told: dict[str, Any]
+    readers: dict[str, Reader]
+
+
+@pytest.fixture
+def watched(one_engine_at_a_time: None, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    """The same run in each test; its sites serve pages where what they need is installed."""
+    return run_watched(tmp_path_factory.getbasetemp() / "watched")
+
+
+@cache
+def run_watched(place: Path) -> Watched:
+    place.mkdir()
+    job = three_hospitals(place, 'opening = "committee"', rounds=3)
+    if all(map(find_spec, ("starlette", "uvicorn"))):
+        with (place / "site.toml").open("a") as file:
+            file.write("\n[live]\nport = 0\n")
+    readers, is_over = dict[Path, Reader](), Event()
+
+    def look() -> None:
+        while not is_over.wait(0.02):
+            for path in (place / "runs").glob("*/*.live"):
+                readers.setdefault(path, Reader(path)).look()
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        told = simulate(place, job, [*HOSPITALS], place / "site.toml")
+    finally:
+        is_over.set()
+        looking.join()
+    return Watched(place, told, {path.parent.name: reader for path, reader in readers.items()})
+
+
+def test_hospitals_train_in_the_simulator_under_the_committee(watched: Watched) -> None:
+    check_trained(watched.place, watched.told, [*HOSPITALS])
+
+
+def test_every_site_that_asks_serves_a_page_while_the_engine_plays_its_role(watched: Watched) -> None:
+    pytest.importorskip("hekat.live.web.server", reason="needs hekat[live]")
+    assert {outcome for outcome, _, _ in watched.told["outcomes"].values()} == {"finished"}
+    assert set(watched.readers) == {*HOSPITALS, "server"}
+    for site in HOSPITALS:
+        check_told(watched.readers[site], site, 3)
 
 
 # A site's own code, whose process raises in round 2 as long as a file says so.
@@ -122,7 +178,7 @@ def load(hospital):
 
 
 def test_a_run_that_stopped_goes_on_in_a_new_job_with_the_same_bits(tmp_path: Path) -> None:
-    job, sites = three_hospitals(tmp_path, 'opening = "committee"', rounds=3), ["northside", "lakeview", "county"]
+    job, sites = three_hospitals(tmp_path, 'opening = "committee"', rounds=3), [*HOSPITALS]
     with (tmp_path / "hospitals.py").open("a") as code:
         code.write(STOPS_IN_ROUND_2)
     (tmp_path / "stops").touch()
@@ -146,6 +202,16 @@ def read_arrays(path: Path) -> list[np.ndarray]:
         return [arrays[name] for name in arrays.files if name != "hekat"]
 
 
+def shortened(job: Path, place: Path) -> Path:
+    """The job with all that lies beside it, in `place`; trained for one round, epoch or tree, if at all."""
+    shutil.copytree(job.parent, place)
+    copied = place / job.name
+    text, count = re.subn(r"^(rounds|epochs|max_iter) = \d+", r"\1 = 1", copied.read_text(), flags=re.MULTILINE)
+    assert count == ("[training]" in text)
+    copied.write_text(text)
+    return copied
+
+
 @pytest.mark.parametrize(
     ("job", "sites"),
     [
@@ -157,7 +223,7 @@ def read_arrays(path: Path) -> list[np.ndarray]:
     ],
 )
 def test_the_server_is_only_the_way_between_sites(tmp_path: Path, job: str, sites: list[str]) -> None:
-    path = EXAMPLES / job
+    path = shortened(EXAMPLES / job, tmp_path / "job")
     told = simulate(tmp_path, path, sites, path.parent / "site.toml")
     assert told["outcomes"] == {role: ["finished", "", ""] for role in sites}
 
@@ -207,37 +273,9 @@ def test_three_sites_with_mutual_tls_train_and_leave_nothing(tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
-def test_every_site_that_asks_serves_a_page_while_the_engine_plays_its_role(tmp_path: Path) -> None:
-    pytest.importorskip("hekat.live.web.server", reason="needs hekat[live]")
-    job = three_hospitals(tmp_path, 'opening = "committee"', rounds=3)
-    with (tmp_path / "site.toml").open("a") as file:
-        file.write("\n[live]\nport = 0\n")
-    sites, readers, is_over = ["northside", "lakeview", "county"], dict[Path, Reader](), Event()
-
-    def look() -> None:
-        while not is_over.wait(0.02):
-            for path in (tmp_path / "runs").glob("*/*.live"):
-                readers.setdefault(path, Reader(path)).look()
-
-    looking = Thread(target=look, daemon=True)
-    looking.start()
-    try:
-        told = simulate(tmp_path, job, sites, tmp_path / "site.toml")
-    finally:
-        is_over.set()
-        looking.join()
-    assert {outcome for outcome, _, _ in told["outcomes"].values()} == {"finished"}
-    by_site = {path.parent.name: reader for path, reader in readers.items()}
-    assert set(by_site) == {*sites, "server"}
-    for site in sites:
-        check_told(by_site[site], site, 3)
-
-
 def test_hosts_train_a_model_that_its_owner_alone_has_in_the_simulator(tmp_path: Path) -> None:
-    path, sites = (
-        EXAMPLES / "encrypted_model" / "job.toml",
-        ["northside", "lakeview", "riverside", "institute", "arbiter"],
-    )
+    path = shortened(EXAMPLES / "encrypted_model" / "job.toml", tmp_path / "job")
+    sites = ["northside", "lakeview", "riverside", "institute", "arbiter"]
     told = simulate(tmp_path, path, sites, path.parent / "site.toml")
     assert told["outcomes"] == {role: ["finished", "", ""] for role in (*sites, "aggregator")}
     assert [path.parent.parent.name for path in (tmp_path / "runs").rglob("model.npz")] == ["institute"]

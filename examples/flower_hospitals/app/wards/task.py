@@ -1,7 +1,6 @@
 """A classifier in NumPy and each hospital's rows: nothing here knows of Flower or Hekat."""
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
 
 HOSPITALS = 3
 FEATURES = 30
@@ -15,6 +14,9 @@ def make_model():
 
 def load_rows(hospital):
     """(features, labels) of a hospital to train on, and the same to measure on, in the scales of its own rows."""
+    # Here, not above: each message to a hospital gets a process, and most messages of a round need no rows.
+    from sklearn.datasets import load_breast_cancer
+
     features, labels = load_breast_cancer(return_X_y=True)
     features = np.log1p(features).astype(np.float32)
     order = np.random.default_rng(7).permutation(len(labels))

@@ -184,7 +184,7 @@ def test_any_encrypted_run_equals_the_run_in_the_clear(rehearse, settings_of, se
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("protection", "count"), [("none", 400), ("paillier", 40), ("lattice", 200)])
+@pytest.mark.parametrize(("protection", "count"), [("none", 400), ("paillier", 40), ("lattice", 80)])
 def test_many_runs_equal_centralised_training(rehearse, settings_of, protection: str, count: int) -> None:
     for seed in range(count):
         rng = np.random.default_rng(seed)
