@@ -31,7 +31,7 @@ from hekat.privacy.clipped_rows import ClippedRows
 from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, PrivacySettings, Unit
 from hekat.protocol.horizontal.training.clipping import ClippingPolicy, make_policy, total_clipped
 from hekat.protocol.secure_sum.aggregation import Aggregation
-from hekat.protocol.secure_sum.integer_sums import IntArray, digest_integers, sum_integers
+from hekat.protocol.secure_sum.integer_sums import IntArray, IntegerSums, digest_integers, sum_integers
 from hekat.protocol.secure_sum.selective.agree_on_mask import WeightedMap, agree_on_mask
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.secure_sum.update_norm import SCALED_DOWN
@@ -42,6 +42,7 @@ T = TypeVar("T")
 
 _MAX_SHOWN = 3
 _START_LABEL = "the state to start from"
+_NOISED_MOST = (1 << (NOISED_BITS - 1)) - 1
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,8 @@ class Party:
             self._check_exact()
             with self._around.stopwatch.measure("encode"):
                 arrays = as_integers(integers, maximum, self.name)
-            return self._sum(arrays, maximum)
+            self._calls.ask_integers(describe_integers(arrays, maximum))
+            return self._sum(arrays, maximum).tensors
 
     def aggregate_private(
         self,
@@ -211,8 +213,8 @@ class Party:
 
         Every party adds its share of the noise before it masks; no weight, loss or count leaves beside it. Without
         `budgets` of `hekat.federate`, what a loop sums exactly on the same rows by other calls is not covered, and
-        epsilon counts the calls of this loop alone. With them each call is charged before anything of it leaves, and
-        stays charged where it fails.
+        epsilon counts the calls of this loop alone. With them each call is charged once all parties call alike, before
+        anything of its sum leaves, and stays charged where that fails.
 
         Args:
             part: of rows, what `hekat.privacy.clip_rows` made of their gradients; of a party, its update by name, whose
@@ -231,7 +233,7 @@ class Party:
         Raises:
             InputError: before anything leaves: another protection, settings that cannot be, noise beyond the lanes.
             PolicyError, BudgetError: before anything leaves: the party's budget is of another kind, or spent.
-            ProtocolError: before any sum opens: parties call with other settings.
+            ProtocolError: before any sum opens, with nothing charged: parties call with other settings or tensors.
 
         Examples:
             >>> from hekat.privacy import clip_rows
@@ -250,13 +252,16 @@ class Party:
         with self._code.calling():
             with self._around.stopwatch.measure("encode"):
                 mechanism, values = self._private.plan(part, privacy)
+                self._private.check_ahead(mechanism, self._rounds + 1)
                 levels = self._private.levels(mechanism, values)
                 label, digest = self._calls.digest("the settings of a noised mean", repr(privacy))
             # At every call: less noise of others, though it was agreed on once, would break this party's claim.
             self._calls.agree_on(digest)
+            self._calls.ask_integers(describe_integers(levels, _NOISED_MOST), label, digest)
+            # What is refused opens nothing, so it is charged nothing: hear that all call alike, and charge then.
+            self._aggregation.settle()
             self._private.charge(mechanism, privacy, self._rounds + 1, sum_step(self._rounds + 1))
-            sums = self._sum(levels, (1 << (NOISED_BITS - 1)) - 1, label, digest)
-            return self._private.read(sums, mechanism, privacy)
+            return self._private.read(self._sum(levels, _NOISED_MOST).tensors, mechanism, privacy)
 
     def start_from(self, state: Any, *, parameters: str | Sequence[str] | None = None) -> None:
         """Begin with a state that all parties hold, such as the initial weights of one seed: its values are not sent.
@@ -383,19 +388,16 @@ class Party:
         frozen = () if module is None else frozen_names(module)
         return module, held, select_tensors(held, parameters, frozen, party=self.name)
 
-    def _sum(
-        self, arrays: Mapping[str, IntArray], maximum: int, label: str = "", same: bytes = b""
-    ) -> dict[str, IntArray]:
-        """The exact sums, at parties that hold the digest `same` of what `label` names."""
-        step, forms = sum_step(self._rounds + 1), describe_integers(arrays, maximum)
-        self._calls.ask_integers(forms, label, same)
+    def _sum(self, arrays: Mapping[str, IntArray], maximum: int) -> IntegerSums:
+        """The exact sums, which the aggregator was asked for."""
+        step = sum_step(self._rounds + 1)
         found = sum_integers(self._aggregation, step, arrays, maximum=maximum, weight_max=self._settings.weight_max)
         digest = digest_integers(self._digest_key, found)
         self._calls.end_round(step, digest)
         self._rounds += 1
         count = sum(values.size for values in arrays.values())
         self._around.on_round(RoundRecord(self._rounds, count, 0, found.party_count, found.party_count, {}))
-        return found.tensors
+        return found
 
     def _average(self, call: Call, weight: int, label: str, same: bytes, mask: Mask | None) -> None:
         settings, step = self._settings, f"round-{self._rounds + 1}"

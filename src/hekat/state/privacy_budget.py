@@ -129,10 +129,13 @@ class PrivacyBudget:
         """What was spent so far, by all jobs. Raises StateError where the file is damaged or another data set's."""
         return self._weigh(self._look())
 
-    def check_ahead(self, releases: Sequence[Release]) -> Spent:
-        """What was spent so far, where these releases would keep to the limit too. Raises BudgetError, StateError."""
+    def check_ahead(self, releases: Sequence[Release], what: str = "") -> Spent:
+        """What was spent so far, where these releases would keep to the limit too; `what` names them in errors.
+
+        Raises BudgetError, StateError.
+        """
         before = self._look()
-        self._check([*before, *releases], f"{len(releases)} rounds")
+        self._check([*before, *releases], what or f"{len(releases)} rounds")
         return self._weigh(before)
 
     def reserve(self, job: bytes, round_number: int, release: Release) -> Spent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +13,21 @@ import pytest
 
 import hekat
 from hekat.channel import PartyPublicKey
-from hekat.errors import BudgetError, InputError, JobError, PolicyError
+from hekat.errors import BudgetError, InputError, JobError, PolicyError, ProtocolError
 from hekat.job.granted_budgets import granted_budget, site_budgets
 from hekat.job.site_file import load_site
 from hekat.ledger.audit import AuditReport, audit_bytes
 from hekat.ledger.ledger_files import find_ledgers, name_of_ledger, read_ledger
 from hekat.own_loop import Party
 from hekat.privacy import ClippedRows, MaskRules, SensitivityMap
+from hekat.privacy.accounting import Release
+from hekat.state.privacy_budget import PrivacyBudget
 
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 
 PARTIES = ["north", "lake", "county"]
 ROWS = ClippedRows({"w": np.ones(3)}, 1.0)
+OTHER_ROWS = ClippedRows({"w": np.ones(4)}, 1.0)
 
 
 def write_site(folder: Path, *, limit: float = 1.0, policy: str = "", more: str = "", parties=PARTIES) -> Path:
@@ -38,7 +42,7 @@ def write_site(folder: Path, *, limit: float = 1.0, policy: str = "", more: str 
 
 
 def noised(party, calls: int = 1, part=ROWS):
-    divisor = 60 if part is ROWS else None
+    divisor = 60 if isinstance(part, ClippedRows) else None
     return [party.aggregate_private(part, clip=1.0, noise=4.0, delta=1e-4, divisor=divisor) for _ in range(calls)][-1]
 
 
@@ -99,6 +103,36 @@ def test_a_call_is_on_the_disk_before_its_first_block_leaves(tmp_path: Path, mon
     monkeypatch.setattr(Party, "_sum", watched)
     run(site, noised)
     assert found == dict.fromkeys(PARTIES, 1)
+
+
+DIFFERING = {
+    "noise": lambda party: party.aggregate_private(
+        ROWS, clip=1.0, noise=5.0 if party.name == "lake" else 4.0, delta=1e-4, divisor=60
+    ),
+    "shape": lambda party: noised(party, part=OTHER_ROWS if party.name == "lake" else ROWS),
+    "call": lambda party: EXACT["a mean"](party) if party.name == "lake" else noised(party),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERING)
+def test_a_call_that_the_comparison_refuses_costs_nothing(name: str, tmp_path: Path) -> None:
+    site = write_site(tmp_path, limit=8.0, policy="budget_waiver = true")
+    with pytest.raises(ProtocolError, match=r"all parties|no sum was opened|do not call for the same"):
+        run(site, DIFFERING[name])
+    assert releases(site) == [0, 0, 0]
+
+
+def test_a_party_whose_budget_is_spent_costs_the_others_nothing(tmp_path: Path) -> None:
+    site = write_site(tmp_path)
+    budget = granted_budget(load_site(site), "lake")
+    release = Release(noise=1.0, sampling=1.0, std=1e6, value_count=3, party_count=3)
+    with pytest.raises(BudgetError):
+        budget.check_ahead([release])
+    # Spent by another job meanwhile, under a limit that was higher.
+    PrivacyBudget.in_folder(tmp_path / "state/lake", replace(budget.terms, limit=100.0)).reserve(b"job", 1, release)
+    with pytest.raises(BudgetError, match="round 1 would pass the limit"):
+        run(site, noised)
+    assert releases(site) == [0, 1, 0]
 
 
 def _map(party):

@@ -48,7 +48,7 @@ class PartyCalls:
         """Return once all parties have the same digest under the label."""
         self._tell(CallMessage(COMPARE, True, [], [], False, label, digest, b"", 0))
 
-    def ask_integers(self, forms: Mapping[str, str], label: str, same: bytes) -> None:
+    def ask_integers(self, forms: Mapping[str, str], label: str = "", same: bytes = b"") -> None:
         """Ask for the sum of integers, at parties that hold the digest `same` of what `label` names."""
         self._told_layout = None  # the next mean tells its tensors again
         self._tell(CallMessage(SUM, False, list(forms), list(forms.values()), False, label, same, b"", 0))

@@ -55,6 +55,10 @@ class RowsBudget:
             self._party, privacy.unit, privacy.neighbours, colluders, least_parties, "the loop's "
         )
 
+    def check_ahead(self, round_number: int, release: Release) -> None:
+        """Raise BudgetError where a noised sum would pass the limit; StateError."""
+        self._budget.check_ahead([release], f"round {round_number}")
+
     def charge(self, run: bytes, round_number: int, release: Release) -> Spent:
         """Charge a noised sum, which has not left yet. Raises BudgetError where it would pass the limit; StateError."""
         return self._budget.reserve(run, round_number, release)

@@ -112,6 +112,11 @@ class PrivateMeans:
         """The part with fresh noise."""
         return {name: noised_levels(each, mechanism) for name, each in values.items()}
 
+    def check_ahead(self, mechanism: NoisedSum, number: int) -> None:
+        """Raise BudgetError where the site's budget has not that much left; nothing is charged."""
+        if self.budget is not None:
+            self.budget.check_ahead(number, Release.of(mechanism, mechanism.noise))
+
     def charge(self, mechanism: NoisedSum, privacy: PrivacySettings, number: int, step: str) -> None:
         """Charge the call's sum, which has not left yet, at the site's budget and in the ledger. Raises BudgetError."""
         claimed = Release.of(mechanism, mechanism.noise)
