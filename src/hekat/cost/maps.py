@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from hekat.cost.rehearsed_training import maps_in
-from hekat.privacy.sensitivity.directions import Directions
-from hekat.privacy.sensitivity.source import MappedModel
+from hekat.protocol.horizontal.training.agreed_mask import source_of_maps
 from hekat.run.horizontal.load_inputs import HorizontalInputs
 
 
@@ -28,11 +25,5 @@ def cost_of_maps(inputs: HorizontalInputs, seconds: Mapping[str, float]) -> MapC
     settings = inputs.job.settings
     if settings.selective is None:
         return None
-    model = inputs.make_model(settings.leader).model
-    assert isinstance(model, MappedModel)  # the rehearsal has computed its map
-    # How much is held does not depend on what is in the rows.
-    rows, labels = np.zeros((1, inputs.column_count)), np.zeros(1, dtype=np.int64)
-    source = model.sensitivity_source(
-        model.init(settings.model.seed), rows, labels, Directions(settings.selective.mode, settings.training.seed)
-    )
+    source = source_of_maps(inputs.make_model(settings.leader).model, settings, inputs.column_count)
     return MapCost(maps_in(settings, settings.training.round_count), seconds, source.held_bytes)

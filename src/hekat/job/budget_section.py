@@ -30,6 +30,13 @@ def read_budget(section: Section) -> BudgetTerms | None:
             got=str(terms.colluders),
             cure=f"correct {section.place}.colluders, or leave it out: all but two of the parties in each sum",
         )
+    if not terms.data_set.strip():
+        raise JobError(
+            f"{section.place}.data_set refused",
+            expected="a name for the rows that all jobs on them share",
+            got=repr(terms.data_set),
+            cure=f"name the rows in {section.place}.data_set",
+        )
     for key, value, most in (("delta", terms.delta, 1.0), ("epsilon", terms.limit, math.inf)):
         if not 0 < value < most:
             raise JobError(

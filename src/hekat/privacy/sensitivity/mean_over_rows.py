@@ -116,7 +116,7 @@ def sensitivity_map(
     """
     _check_counts(row_count, fraction)
     directions = Directions(mode, seed)
-    source = _source_of(model, rows, labels, params, loss, directions)
+    source = source_of(model, rows, labels, params, loss, directions)
     if source.row_count == 0:
         raise InputError("a sensitivity map of no rows", expected="at least one row", got="none")
     order = np.random.default_rng([int(seed), 0]).permutation(source.row_count)[:row_count]
@@ -127,7 +127,7 @@ def sensitivity_map(
     return SensitivityMap(tensors, done, mode, overlap, source.embeddings, source.output_axis)
 
 
-def _source_of(
+def source_of(
     model: Any,
     rows: Any,
     labels: Any,
@@ -135,6 +135,7 @@ def _source_of(
     loss: LossName | Callable[[Any, Any], Any] | None,
     directions: Directions,
 ) -> SensitivitySource:
+    """What a map of `model` is read from; raises InputError for a model that has none. As in `sensitivity_map`."""
     if is_module(model):
         if params is not None:
             raise InputError("weights beside a module", expected="params for models of Hekat's alone", got="a module")

@@ -24,6 +24,7 @@ from hekat.protocol.horizontal.model_identity import ModelIdentity, check_same_m
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.settings import HorizontalSettings, check_row_count
 from hekat.protocol.horizontal.sums_ahead import plan_sums
+from hekat.protocol.horizontal.training.agreed_mask import check_mask_rules
 from hekat.protocol.horizontal.training.local_run import build_model
 from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
@@ -195,10 +196,12 @@ def _check_models(settings: HorizontalSettings, site: Site, tables: Mapping[str,
     notes: tuple[str, ...] = ()
     identities: dict[str, ModelIdentity] = {}
     for party in tables if settings.model.name not in MODEL_NAMES else list(tables)[:1]:
-        made = _make_model(settings, site, party, tables[party].features.shape[1])
-        TrainedTensors.of(made.model, settings.model.parameters)
+        column_count = tables[party].features.shape[1]
+        made = _make_model(settings, site, party, column_count)
+        trained = TrainedTensors.of(made.model, settings.model.parameters)
         check_can_export(made)
         _check_parameter_count(made.model)
+        check_mask_rules(made.model, trained, settings, column_count)
         identities[party] = identify_model(made.model, made.code, settings.model.seed)
         notes = notes or made.notes
     if identities:

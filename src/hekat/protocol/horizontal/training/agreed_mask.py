@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from hekat.data import Features
 from hekat.model import Model
 from hekat.model.parameters import Labels
 from hekat.privacy import Mask, sensitivity_map
+from hekat.privacy.sensitivity.directions import Directions
+from hekat.privacy.sensitivity.mean_over_rows import source_of
+from hekat.privacy.sensitivity.source import SensitivitySource
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.trained_tensors import CONTROL, TrainedTensors
 from hekat.protocol.horizontal.training.training_state import TrainingState
@@ -86,3 +90,25 @@ class AgreedMask:
             ).tensors
 
         return agree_on_mask(sum_of, own, selective.rules, party_count=len(settings.parties))
+
+
+def source_of_maps(model: Model, settings: HorizontalSettings, column_count: int) -> SensitivitySource:
+    """What the job's maps of `model` are read from, with a row of zeros: neither names nor sizes depend on rows.
+
+    Raises InputError for a model that has no map.
+    """
+    assert settings.selective is not None  # the caller's
+    rows, labels = np.zeros((1, column_count)), np.zeros(1, np.float64 if settings.classes is None else np.int64)
+    directions = Directions(settings.selective.mode, settings.training.seed)
+    return source_of(model, rows, labels, model.init(settings.model.seed), None, directions)
+
+
+def check_mask_rules(model: Model, trained: TrainedTensors, settings: HorizontalSettings, column_count: int) -> None:
+    """Raise InputError where `model` has no map, or the job's rules for masks do not fit its weights.
+
+    To be called before any sum opens.
+    """
+    if settings.selective is not None:
+        sizes = {name: prod(model.parameter_shapes[name]) for name in trained.weights}
+        embeddings = source_of_maps(model, settings, column_count).embeddings
+        settings.selective.rules.whole_tensors(sizes, embeddings)
