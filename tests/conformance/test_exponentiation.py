@@ -20,7 +20,7 @@ def exponent_patterns(limb_count):
     return values
 
 
-@pytest.mark.long_cases("every-129-1-mod_exp")
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("operation", ["mod_exp", "mod_exp_vartime"])
 @pytest.mark.parametrize("limb_count", [1, 2, 3])
 @pytest.mark.parametrize("bits", also_long(BITS, [2047, 3071, 4096]))

@@ -212,7 +212,7 @@ def compare(engine, operation, seed, most_bits, most=40):
 
 
 # Moduli of up to so many bits: few enough to emulate, or all.
-@pytest.mark.long_cases("every-mod_exp_fixed-573")
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("bits", [573, max(SIZES)])
 @pytest.mark.parametrize("operation", OPERATIONS)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.size_bits(150)  # where a case says nothing else
 BITS = [3, 64, 65, 127, 128, 129, 448, 511, 512, 513, 1000, 1024, 1025, 2047, 2048, 3071, 4096]
 
 
-@pytest.mark.long_cases("every-1000-ones", "every-1025-ones", "every-2047-ones", "every-3071-ones")
+@pytest.mark.quick_values(engine="every")
 @pytest.mark.parametrize("kind", ["ones", "sparse", "random"])
 @pytest.mark.parametrize("bits", BITS)
 def test_inverses_of_every_invertible_pattern(engine, numbers, bits, kind):

@@ -5,6 +5,7 @@ So a product of parameters is tried whole by `make test-all`, and each value of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
@@ -56,11 +57,13 @@ def cover_values(items: Sequence[Any], of: Mapping[str, Any]) -> list[Any]:
     ]
     values = {item: values_of(item) for item in left}
     lacking = set().union(*values.values())
-    quick = []
+    quick: list[Any] = []
+    taken: Counter[tuple[Any, ...]] = Counter()
     while lacking:
-        # The first of those that bring most.
-        best = max(left, key=lambda item: len(values[item] & lacking))
+        # Of those that bring most, one of values that were taken least: so they meet in turn.
+        best = max(left, key=lambda item: (len(values[item] & lacking), -sum(taken[value] for value in values[item])))
         quick.append(best)
+        taken.update(values[best])
         lacking -= values[best]
     return quick
 

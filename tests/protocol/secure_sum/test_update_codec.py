@@ -34,7 +34,7 @@ def add(plains: list[PackedPlaintext]) -> PackedPlaintext:
     return PackedPlaintext(limbs_from_ints([sum(column) for column in columns], limb_count), 1 << PLAINTEXT_BITS)
 
 
-@pytest.mark.long_cases("two_sign_bits-8", "balanced-8")
+@pytest.mark.quick_values
 @pytest.mark.parametrize("bits", [1, 2, 8, 16, 32])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=2, deadline=None)

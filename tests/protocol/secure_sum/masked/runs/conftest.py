@@ -223,7 +223,7 @@ def rehearse_masked(tmp_path: Path) -> Iterable[Callable[..., MaskedRehearsal]]:
             states: dict[str, UploadState] = {}
             for name in chosen.everyone:
                 if name != chosen.aggregator:
-                    states[name] = open_upload_state(state_folder / name, job_digest, rows(name))
+                    states[name] = open_upload_state(state_folder / name, job_digest, rows(name), durable=False)
                     open_states.enter_context(states[name].uploads)
             return MaskedRehearsal(
                 chosen,
