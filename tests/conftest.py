@@ -22,6 +22,7 @@ from hekat.scheme import paillier, rsa
 
 pytest_plugins = [
     "tests.durations",
+    "tests.limits.freed_memory",
     "tests.limits.hang_limit",
     "tests.left_out",
     "tests.marks.cases",

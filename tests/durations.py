@@ -33,13 +33,14 @@ OTHERS_CEILING_S = 80.0
 # The same for a run of the long tests alone, which is not told to hold them.
 LONG_CEILINGS_S = {
     "benchmarks": 400.0,
-    "cli": 600.0,
-    "conformance": 1600.0,
-    "engine": 900.0,
-    "launch": 600.0,
-    "protocol": 800.0,
+    "cli": 480.0,
+    "conformance": 1250.0,
+    "engine": 800.0,
+    "faults": 450.0,
+    "launch": 1000.0,
+    "protocol": 660.0,
 }
-OTHERS_LONG_CEILING_S = 300.0
+OTHERS_LONG_CEILING_S = 250.0
 # Child processes that go on from one test to the next: what they use counts before they have ended.
 LASTING_CHILDREN: set[int] = set()
 
