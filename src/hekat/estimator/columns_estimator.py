@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,44 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from hekat.data import Table
-from hekat.errors import InputError
+from hekat.errors import InputError, JobError
 from hekat.estimator.party_tables import check_ids
 from hekat.protocol.psi.common_rows import INTERSECTION
 from hekat.protocol.psi.settings import IntersectionSettings
+from hekat.protocol.vertical.label_privacy import LabelFlips, OwnLabels
 from hekat.protocol.vertical.prediction_limit import check_prediction_limit
 
 FloatArray = npt.NDArray[np.float64]
 
 
 class ColumnsEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator with the parameters `intersection` and `max_predictions`."""
+    """An estimator with the parameters `intersection`, `max_predictions`, `label_privacy` and `label_flips`."""
 
     intersection: str | None
     max_predictions: int
+    label_privacy: float | None
+    label_flips: str | Path | None
+
+    def _own_labels(self, party: str, guest: str) -> OwnLabels | None:
+        """The flips of a guest with label privacy: the file's, or the same in every fit of this estimator. Raises
+        StateError for a file that is damaged."""
+        if self.label_privacy is None or party != guest:
+            return None
+        if self.label_flips is not None:
+            return OwnLabels(LabelFlips.open_or_create(Path(self.label_flips), party), "label")
+        if not hasattr(self, "label_flips_"):
+            self.label_flips_ = LabelFlips.in_memory(party)
+        return OwnLabels(self.label_flips_, "label")
+
+    def _check_keeps_flips(self, party: str, guest: str | None) -> None:
+        """Raise JobError for label privacy in a guest's own process without a file that outlasts it."""
+        if self.label_privacy is not None and self.label_flips is None and party == guest:
+            raise JobError(
+                "a site's own fit with label privacy needs a file",
+                expected="label_flips, a path at the guest: fits on the same rows replace the same labels",
+                got="none",
+                cure="set label_flips to a file that outlasts this process",
+            )
 
     def _count_predictions(self, predicted: dict[str, int], party: str, row_count: int) -> None:
         """Count rows before they are predicted with a party's part; `predicted` counts them by party. Raises

@@ -4,6 +4,7 @@ for."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from hekat.errors import JobError, PolicyError
 from hekat.estimator.columns_estimator import ColumnsEstimator
@@ -63,6 +64,10 @@ class VerticalParameters(ColumnsEstimator):
         value_bits: Scores and residuals are integers at 2^-value_bits.
         label_leak_accepted: The words that waive the rules on what hosts learn of labels.
         column_leak_accepted: The words that waive the rules on what the guest learns of hosts' columns.
+        label_privacy: The epsilon by which labels of classes are replaced once, by chance, 0.1 to 8, before anything
+            is trained; None: labels as they are. Rows need ids, by which a later fit replaces the same labels.
+        label_flips: The file at the guest that all replacements follow from, one for each column of labels; None: this
+            estimator's own, in memory, for `fit` alone, where one process has the tables of all parties anyway.
         intersection: How common rows are found where tables have ids: `"ecdh"` or `"rsa_blind"`; None: rows align.
         receivers: Who learns the scores of a prediction; None: the guest.
         score_bits: Scores are told to 2^-score_bits.
@@ -108,6 +113,8 @@ class VerticalParameters(ColumnsEstimator):
         value_bits: int = 32,
         label_leak_accepted: str | None = None,
         column_leak_accepted: str | None = None,
+        label_privacy: float | None = None,
+        label_flips: str | Path | None = None,
         intersection: str | None = "ecdh",
         receivers: Sequence[str] | None = None,
         score_bits: int = SCORE_BITS,
@@ -145,6 +152,8 @@ class VerticalParameters(ColumnsEstimator):
         self.value_bits = value_bits
         self.label_leak_accepted = label_leak_accepted
         self.column_leak_accepted = column_leak_accepted
+        self.label_privacy = label_privacy
+        self.label_flips = label_flips
         self.intersection = intersection
         self.receivers = receivers
         self.score_bits = score_bits
@@ -191,6 +200,7 @@ class VerticalParameters(ColumnsEstimator):
             fixed_point=FixedPoint(feature_bits=self.feature_bits, value_bits=self.value_bits),
             label_leak_accepted=self.label_leak_accepted,
             column_leak_accepted=self.column_leak_accepted,
+            label_privacy=self.label_privacy,
         )
 
     def _check_paillier_alone(self) -> None:

@@ -13,6 +13,7 @@ from hekat.data import Table
 from hekat.ledger import RecordedChannel
 from hekat.protocol.psi.settings import IntersectionSettings
 from hekat.protocol.stopwatch import Stopwatch
+from hekat.protocol.vertical.label_privacy import OwnLabels
 from hekat.protocol.vertical.matching import Matching
 from hekat.protocol.vertical_linear.model_part import ModelPart
 from hekat.protocol.vertical_linear.party_roles import match_and_predict, match_and_train
@@ -31,7 +32,7 @@ class TrainingRole:
 
     `table` is None at an arbiter. `start_from` are the weights of an earlier part, for a warm start. Scores that
     probabilities are fitted to are told to 2^-score_bits at the finest; `count_predictions` is told how many rows have
-    them, and may refuse.
+    them, and may refuse. `own_labels` is what a guest keeps of its labels, for label privacy.
     """
 
     settings: VerticalLinearSettings
@@ -42,6 +43,7 @@ class TrainingRole:
     on_epoch: Callable[[EpochRecord], None] = lambda record: None
     score_bits: int = SCORE_BITS
     count_predictions: Callable[[int], None] = lambda row_count: None
+    own_labels: OwnLabels | None = None
 
     def __call__(self, channel: RecordedChannel, stopwatch: Stopwatch) -> ModelPart | None:
         run = PartyRun(
@@ -55,7 +57,13 @@ class TrainingRole:
             return run_role(channel, None, self.settings, run)
         matching = Matching(self.intersection, stopwatch)
         trained = match_and_train(
-            channel, self.table, self.settings, matching, lambda matched: run, score_bits=self.score_bits
+            channel,
+            self.table,
+            self.settings,
+            matching,
+            lambda matched: run,
+            score_bits=self.score_bits,
+            own_labels=self.own_labels,
         )
         return trained.part
 

@@ -106,6 +106,7 @@ class VerticalRegression(VerticalParameters, ABC):
                 note_epoch if name == guest else _ignore,
                 self.score_bits,
                 partial(self._count_predictions, predicted, name),
+                self._own_labels(name, guest),
             )
 
         roles = {name: role_of(name) for name in settings.everyone}
@@ -174,12 +175,13 @@ class VerticalRegression(VerticalParameters, ABC):
 
         Raises:
             InputError: no guest is named, or the table cannot be used.
-            JobError: parameters that cannot be used.
+            JobError: parameters that cannot be used; at the guest, label privacy without a file of flips.
             PolicyError: gradients would tell what others hold (form `"arbiter"`).
             ProtocolError: another party does not keep to the protocol or to the same parameters.
         """
         if self.guest is None:
             raise InputError("no guest is named", expected="the parameter guest", got="None", cure="set guest")
+        self._check_keeps_flips(channel.party, self.guest)
         hosts = [name for name in channel.parties if name not in (self.guest, self.arbiter)]
         settings = self._settings((self.guest, *hosts), None if classes is None else tuple(classes))
         own = None if channel.party == self.arbiter else _own_table(table, channel.party, self.id)
@@ -197,6 +199,7 @@ class VerticalRegression(VerticalParameters, ABC):
             lambda record: losses.append(record.loss),
             self.score_bits,
             partial(self._count_predictions, predicted, channel.party),
+            self._own_labels(channel.party, self.guest),
         )
         part = role(channel, Stopwatch())
         if classes is not None:

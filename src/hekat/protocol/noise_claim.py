@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hekat.privacy.accounting import NEIGHBOURS, usual_colluders
+from hekat.errors import InputError
+from hekat.privacy.accounting import NEIGHBOURS, Neighbours, noise_for, usual_colluders
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
 _MOST = 2.0**40
@@ -27,7 +28,7 @@ class NoiseClaim(Protocol):
     def colluders(self) -> int | None: ...
 
     @property
-    def neighbours(self) -> str: ...
+    def neighbours(self) -> Neighbours: ...
 
 
 def check_noise_claim(claim: NoiseClaim, positive: Sequence[str] = ("noise", "epsilon")) -> None:
@@ -47,3 +48,29 @@ def check_noise_claim(claim: NoiseClaim, positive: Sequence[str] = ("noise", "ep
 def colluders_of(claim: NoiseClaim, least_parties: int) -> int:
     """t_c: all but two of the fewest parties in a sum, unless the job says it."""
     return usual_colluders(least_parties) if claim.colluders is None else claim.colluders
+
+
+def noise_of(claim: NoiseClaim, *, rounds: int, value_count: int, party_count: int, sampling: float = 1.0) -> float:
+    """z: as the job says, or the least that keeps `rounds` sums to its epsilon. Raises InputError where none does."""
+    if claim.noise is not None:
+        return claim.noise
+    assert claim.epsilon is not None  # `check_noise_claim`
+    return noise_for(
+        claim.epsilon,
+        delta=claim.delta,
+        rounds=rounds,
+        sampling=sampling,
+        neighbours=claim.neighbours,
+        value_count=value_count,
+        party_count=party_count,
+    )
+
+
+def refuse_exact(name: str, expected: str, got: object) -> None:
+    """Raise InputError for a setting by which something would be summed without noise, or twice, or for nothing."""
+    raise InputError(
+        f"setting {name} refused in a job with differential privacy",
+        expected=expected,
+        got=str(got),
+        cure=f"change {name}, or remove [privacy]",
+    )

@@ -250,6 +250,13 @@ CASES: Mapping[str, Case] = {
         f"{OPEN}\nslope_leak_waiver = true",
         f"{OPEN}\nslope_leak_waiver = true\nmax_label_epsilon = 8",
     ),
+    "max_label_epsilon: a regression": Case(
+        vertical("[label_privacy]\nepsilon = 3.5"), "max_label_epsilon = 3", "max_label_epsilon = 3.5"
+    ),
+    "max_label_epsilon: trees": Case(trees("[label_privacy]\nepsilon = 3.5"), "", "label_leak_waiver = true"),
+    "require_label_privacy": Case(vertical(), "require_label_privacy = true", ""),
+    "require_label_privacy: trees": Case(trees(), "require_label_privacy = true", ""),
+    "require_label_privacy: network": Case(network(), f"{OPEN}\nrequire_label_privacy = true", OPEN),
     "max_label_epsilon: scores at a host": Case(
         network("[label_privacy]\nepsilon = 3.5", '[prediction]\nreceivers = ["north", "east"]'),
         OPEN,

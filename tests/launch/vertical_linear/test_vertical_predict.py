@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hekat.channel import PartyPublicKey
-from hekat.errors import HekatError, InputError, JobError, StateError
+from hekat.errors import HekatError, InputError, JobError, PolicyError, StateError
 from hekat.job.site_file import load_site
 from hekat.launch.vertical_linear.predict import predict_jointly
 from hekat.launch.vertical_linear.run import run_vertical_job
@@ -96,6 +96,22 @@ def test_ledgers_of_a_prediction_can_be_audited(trained) -> None:
         learned[name] = " ".join(note.what for note in report.notes)
     assert "the score of every row, to 2^-12" in learned["bank"]
     assert "score" not in learned["insurer"]
+
+
+def test_rows_with_a_budget_are_predicted_only_where_their_site_waives_it(trained) -> None:
+    firms, _, result = trained
+    grant = "[party.insurer.privacy]\ndata_set = 'clients'\nepsilon = 1.0\ndelta = 1e-6\n"
+    firms.write_site(more=grant)
+    with pytest.raises(PolicyError, match="the rows of insurer have a privacy budget, and this is without noise"):
+        predict_jointly(result.folder, load_site(firms.folder / "site.toml"), "clients-test")
+    firms.write_site(firms.POLICY + "budget_waiver = true\n", more=grant)
+    found = predict_jointly(result.folder, load_site(firms.folder / "site.toml"), "clients-test")
+    keys = json.loads((found.folder / "parties.json").read_text())
+    told = {
+        name: audit(found.folder / "ledger" / f"{name}.jsonl", PartyPublicKey.from_text(keys[name])).privacy
+        for name in ("bank", "insurer", "telephone")
+    }
+    assert [name for name, privacy in told.items() if privacy is not None and privacy.waived] == ["insurer"]
 
 
 def test_columns_beside_those_of_the_model_are_ignored_and_told(trained) -> None:

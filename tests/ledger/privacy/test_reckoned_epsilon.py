@@ -183,6 +183,17 @@ def _(out: Written) -> None:
     replace(NOISE, colluders=3).write(out.ledger)
 
 
+@pytest.mark.parametrize("field", ["noise", "noise_at_one", "std", "sensitivity", "delta", "sampling"])
+@pytest.mark.parametrize("value", [1e-299, 1e299])
+def test_numbers_whose_squares_are_none_are_refused_by_their_line(field: str, value: float) -> None:
+    def write(out: Written) -> None:
+        replace(NOISE, **{field: value}).write(out.ledger)
+        charged(1).write(out.ledger, "round-1")
+
+    with pytest.raises(LedgerError, match="does not hold at line 2"):
+        audited(write)
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_claim_that_does_not_follow_is_refused(name: str) -> None:
     write, expected = FAULTS[name]

@@ -61,6 +61,16 @@ def _privacy(**changes):
     return PrivacySettings(**{"unit": "row", "clip": 0.5, "noise": 3.0, "delta": 1e-5, "divisor": 60, **changes})
 
 
+def test_noise_is_large_enough_without_a_party_that_drops_out() -> None:
+    """Of five parties a sum may have four: beside one that knows its own noise, three are left."""
+    from hekat.protocol.secure_sum.settings import SumSettings
+
+    means = private_mean.PrivateMeans(SumSettings(("a", "b", "c", "d", "e"), "hub", 1), None)
+    mechanism, _ = means.plan(ClippedRows({"w": np.ones(3)}, 0.5), _privacy(colluders=1))
+    assert mechanism.honest == 3
+    assert mechanism.std * 3**0.5 >= 3.0 * mechanism.sensitivity
+
+
 def test_a_party_is_bounded_as_a_whole() -> None:
     _, values = private_mean.PrivateMeans(_settings(), None).plan(
         {"w": np.full(4, 10.0), "b": np.ones(1)}, _privacy(unit="party", divisor=None)

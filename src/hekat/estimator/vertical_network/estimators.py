@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from hekat.errors import JobError
 from hekat.estimator.joint.answers import JointClassification, JointRegression
 from hekat.estimator.joint.training import PartyTask
 from hekat.estimator.parameter_words import in_parameters
@@ -19,7 +17,6 @@ from hekat.estimator.vertical_network.parameters import NetworkParameters
 from hekat.ledger import RecordedChannel
 from hekat.model.split import BottomMaker
 from hekat.protocol.stopwatch import Stopwatch
-from hekat.protocol.vertical.label_privacy import LabelFlips, OwnLabels
 from hekat.protocol.vertical.matching import Matching
 from hekat.protocol.vertical_network.model_part import NetworkPart
 from hekat.protocol.vertical_network.party_roles import match_and_predict, match_and_train
@@ -79,13 +76,7 @@ class VerticalNetwork(NetworkParameters, ABC):
                 guest, label privacy without a file of flips.
             ProtocolError: another party does not keep to the protocol or to the same parameters.
         """
-        if self.label_privacy is not None and self.label_flips is None and channel.party == self.guest:
-            raise JobError(
-                "a site's own fit with label privacy needs a file",
-                expected="label_flips, a path at the guest: fits on the same rows replace the same labels",
-                got="none",
-                cure="set label_flips to a file that outlasts this process",
-            )
+        self._check_keeps_flips(channel.party, self.guest)
         return self._fit_party(table, channel, classes)
 
     @in_parameters
@@ -119,16 +110,6 @@ class VerticalNetwork(NetworkParameters, ABC):
     def _bottom_of(self, party: str) -> BottomMaker | None:
         return (self.bottoms or {}).get(party)
 
-    def _labels_of(self, party: str, settings: VerticalNetworkSettings) -> OwnLabels | None:
-        """The flips of a guest with label privacy: the file's, or the same in every fit of this estimator."""
-        if self.label_privacy is None or party != settings.guest:
-            return None
-        if self.label_flips is not None:
-            return OwnLabels(LabelFlips.open_or_create(Path(self.label_flips), party), "label")
-        if not hasattr(self, "label_flips_"):
-            self.label_flips_ = LabelFlips.in_memory(party)
-        return OwnLabels(self.label_flips_, "label")
-
     def _training_role(self, task: PartyTask) -> Role[NetworkPart]:
         def train(channel: RecordedChannel, stopwatch: Stopwatch) -> NetworkPart:
             run = NetworkRun(
@@ -137,7 +118,7 @@ class VerticalNetwork(NetworkParameters, ABC):
                 start_from=task.earlier,
                 make_bottom=self._bottom_of(channel.party),
                 make_top=self.top,
-                own_labels=self._labels_of(channel.party, task.settings),
+                own_labels=self._own_labels(channel.party, task.settings.guest),
                 count_predictions=task.count,
             )
             matching = Matching(task.intersection, stopwatch)

@@ -77,10 +77,11 @@ class VerticalGradientBoosting(TreesParameters, ABC):
 
         Raises:
             InputError: no guest is named, or the table cannot be used.
-            JobError: parameters that cannot be used.
+            JobError: parameters that cannot be used; at the guest, label privacy without a file of flips.
             PolicyError: sums would tell the guest the bins of hosts, and `bin_leak_accepted` does not say that it may.
             ProtocolError: another party does not keep to the protocol or to the same parameters.
         """
+        self._check_keeps_flips(channel.party, self.guest)
         return self._fit_party(table, channel, classes)
 
     @in_parameters
@@ -143,7 +144,9 @@ class VerticalGradientBoosting(TreesParameters, ABC):
         def train(channel: RecordedChannel, stopwatch: Stopwatch) -> TreesPart:
             run = TreesRun(stopwatch, on_tree=task.note, start_from=task.earlier, count_predictions=task.count)
             matching = Matching(task.intersection, stopwatch)
-            return match_and_train(channel, task.table, task.settings, matching, lambda matched: run).part
+            own = self._own_labels(channel.party, task.settings.guest)
+            trained = match_and_train(channel, task.table, task.settings, matching, lambda matched: run, own_labels=own)
+            return trained.part
 
         return train
 

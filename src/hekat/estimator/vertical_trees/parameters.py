@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hekat.data import Table
@@ -56,6 +57,10 @@ class TreesParameters(JointTraining):
         label_party_first_trees: So many first iterations use columns of the guest alone.
         bin_leak_accepted: The words that waive the limit on what sums tell the guest of hosts' bins: "the guest may
             learn bins of hosts". Most trainings need it.
+        label_privacy: The epsilon by which labels of classes are replaced once, by chance, 0.1 to 8, before anything
+            is trained; None: labels as they are. Rows need ids, by which a later fit replaces the same labels.
+        label_flips: The file at the guest that all replacements follow from, one for each column of labels; None: this
+            estimator's own, in memory, for `fit` alone, where one process has the tables of all parties anyway.
         intersection: How common rows are found where tables have ids: `"ecdh"` or `"rsa_blind"`; None: rows align.
         receivers: Who learns the scores of a prediction, the guest among them; None: the guest.
         max_predictions: How many rows a fitted model lets be predicted in all, at each party.
@@ -95,6 +100,8 @@ class TreesParameters(JointTraining):
         hide_partition: bool = False,
         label_party_first_trees: int = 0,
         bin_leak_accepted: str | None = None,
+        label_privacy: float | None = None,
+        label_flips: str | Path | None = None,
         intersection: str | None = "ecdh",
         receivers: Sequence[str] | None = None,
         max_predictions: int = MAX_PREDICTIONS,
@@ -129,6 +136,8 @@ class TreesParameters(JointTraining):
         self.hide_partition = hide_partition
         self.label_party_first_trees = label_party_first_trees
         self.bin_leak_accepted = bin_leak_accepted
+        self.label_privacy = label_privacy
+        self.label_flips = label_flips
         self.intersection = intersection
         self.receivers = receivers
         self.max_predictions = max_predictions
@@ -149,6 +158,7 @@ class TreesParameters(JointTraining):
             hide_partition=self.hide_partition,
             label_party_first_trees=self.label_party_first_trees,
             bin_leak_accepted=self.bin_leak_accepted,
+            label_privacy=self.label_privacy,
         )
 
     def _prediction_settings(self, parties: tuple[str, ...]) -> TreePredictionSettings:

@@ -19,9 +19,10 @@ from hekat.job.job_head import FOUND, read_columns, read_head_of, read_numbers, 
 from hekat.job.party_keys import SECTION, read_party_keys
 from hekat.job.rows.protection_section import read_protection
 from hekat.job.section import Section
-from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, refuse_exact
+from hekat.protocol.horizontal.privacy_settings import NOISED_BITS
 from hekat.protocol.horizontal.settings import HorizontalSettings, ModelSettings, TrainingSettings
 from hekat.protocol.horizontal.validation_settings import ValidationSettings
+from hekat.protocol.noise_claim import refuse_exact
 from hekat.protocol.secure_sum.settings import CodecSettings
 from hekat.toml_text import toml_key
 

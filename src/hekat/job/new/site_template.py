@@ -225,7 +225,8 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
             "many as it has columns",
         ),
         default("max_score_bits", policy.max_score_bits, "joint scores are told to 2^-max_score_bits at the finest"),
-        default("max_label_epsilon", policy.max_label_epsilon, "label privacy of split networks: 1 strong, 3 weak"),
+        default("max_label_epsilon", policy.max_label_epsilon, "label privacy of jobs on columns: 1 strong, 3 weak"),
+        default("require_label_privacy", policy.require_label_privacy, "no job on columns without label privacy"),
         default(
             "max_sum_memory_mib", policy.max_sum_memory_mib, "memory for sums that guests of jobs of trees ask for"
         ),

@@ -173,6 +173,11 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         "label privacy that hosts learn something through replaces labels by this epsilon or a smaller one, unless "
         "label_leak_waiver says otherwise"
     ),
+    "require_label_privacy": _either(
+        "no training on columns is told labels of this site as they are: its job has [label_privacy]",
+        "a job decides whether a training on columns has label privacy",
+        "require_label_privacy",
+    ),
     "max_sum_memory_mib": lambda policy: (
         "the guest of a job of trees (vertical_trees) may have this site keep so much memory for sums"
     ),

@@ -54,7 +54,8 @@ class SitePolicy:
     table by which a text is shown to all parties, where these find categories together.
     `max_predictions` is how many rows may be predicted in all with a party's part of a vertical or encrypted model
     (None: as `rows_to_predict` says), and their scores are told to 2^-max_score_bits at the finest.
-    `max_label_epsilon` is the largest epsilon by which labels may be replaced where hosts learn what follows from them.
+    `max_label_epsilon` is the largest epsilon by which labels may be replaced where hosts learn what follows from them;
+    `require_label_privacy` lets no training on columns go without.
     `max_sum_memory_mib` is the memory that the guest of a job of trees may have this site keep for sums.
     `committee_members` are those with whom a committee is formed (None: anybody): public keys, as a job's party_keys
     have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
@@ -90,6 +91,7 @@ class SitePolicy:
     max_predictions: int | None = None
     max_score_bits: int = SCORE_BITS
     max_label_epsilon: float = MAX_LABEL_EPSILON
+    require_label_privacy: bool = False
     max_sum_memory_mib: int = SUM_MEMORY_MIB
     committee_members: tuple[str, ...] | None = None
     min_committee_members: int = 2
@@ -151,6 +153,7 @@ def read_policy(section: Section) -> SitePolicy:
         max_predictions=section.take_optional("max_predictions", int),
         max_score_bits=section.take("max_score_bits", int, default.max_score_bits),
         max_label_epsilon=section.take("max_label_epsilon", float, default.max_label_epsilon),
+        require_label_privacy=section.take("require_label_privacy", bool, default.require_label_privacy),
         max_sum_memory_mib=section.take("max_sum_memory_mib", int, default.max_sum_memory_mib),
         committee_members=_read_keys_or_names(section, "committee_members"),
         min_committee_members=section.take("min_committee_members", int, default.min_committee_members),

@@ -7,7 +7,7 @@ from typing import Final
 
 from hekat.errors import PolicyError
 from hekat.job.policy.column_checks import checks_of_columns
-from hekat.job.policy.policy_check import PolicyCheck
+from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck
 from hekat.job.policy.shared_checks import on_parties
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
@@ -40,6 +40,50 @@ def yes_or_no(line: str, is_asked: bool, is_allowed: bool, error: PolicyError) -
             raise error
 
     return PolicyCheck(line, "yes" if is_asked else "no", "yes" if is_allowed else "no", check)
+
+
+def on_label_epsilon(policy: SitePolicy, epsilon: float | None) -> PolicyCheck:
+    """How much of a label may be told where labels are replaced; `epsilon` None: the line does not apply."""
+
+    def check() -> None:
+        if epsilon is not None and epsilon > policy.max_label_epsilon and not policy.label_leak_waiver:
+            raise PolicyError(
+                "the site does not allow that hosts learn so much of its labels",
+                expected=f"label_privacy.epsilon of at most {policy.max_label_epsilon:g}: policy.max_label_epsilon, or "
+                "policy.label_leak_waiver = true",
+                got=f"{epsilon:g}",
+                cure="lower label_privacy.epsilon in the job; at 8 nearly all labels stay as they are",
+            )
+
+    asked = APPLIES_NOT if epsilon is None else f"{epsilon:g}"
+    return PolicyCheck("policy.max_label_epsilon", asked, f"at most {policy.max_label_epsilon:g}", check)
+
+
+def on_no_label_privacy(policy: SitePolicy, *, is_none: bool) -> PolicyCheck:
+    """Whether a training on columns may go without label privacy; `is_none`: at its guest, and it does."""
+
+    def check() -> None:
+        if is_none and policy.require_label_privacy:
+            raise PolicyError(
+                "the site does not allow that anything of a training follows from its labels as they are",
+                expected=f"[label_privacy] epsilon of at most {policy.max_label_epsilon:g}: "
+                "policy.require_label_privacy = true",
+                got="no [label_privacy]",
+                cure="add it to the job (classes alone have it), or let the site's owner set "
+                "policy.require_label_privacy = false",
+            )
+
+    asked = "labels as they are" if is_none else APPLIES_NOT
+    return PolicyCheck("policy.require_label_privacy", asked, "no" if policy.require_label_privacy else "yes", check)
+
+
+def on_labels(policy: SitePolicy, job: ColumnsJob, here: Collection[str] | None) -> list[PolicyCheck]:
+    """The lines of label privacy where gradients or sums tell hosts of labels; `here` as in `on_tables`."""
+    is_guest, epsilon = here is None or job.settings.guest in here, job.settings.label_privacy
+    return [
+        on_label_epsilon(policy, epsilon if is_guest else None),
+        on_no_label_privacy(policy, is_none=is_guest and epsilon is None),
+    ]
 
 
 def on_tables(site: Site, job: ColumnsJob, parties: Collection[str], here: Collection[str] | None) -> list[PolicyCheck]:

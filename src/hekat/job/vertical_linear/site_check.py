@@ -21,6 +21,7 @@ from hekat.job.site_file import Site
 from hekat.job.vertical.site_checks import (
     intersection_key_size,
     on_joined_rows,
+    on_labels,
     on_tables,
     yes_or_no,
 )
@@ -43,6 +44,7 @@ def vertical_checks(site: Site, job: VerticalJob, here: Collection[str] | None =
         *_on_protocol(site, job),
         *_on_protection(site, job),
         *_on_leaks(site, job),
+        *on_labels(site.policy, job, here),
         *on_tables(site, job, job.settings.parties, here),
         *_on_arbiter(site, job),
     ]

@@ -6,13 +6,15 @@ from collections.abc import Collection
 
 from hekat.errors import PolicyError
 from hekat.job.policy.job_limits import say_names
-from hekat.job.policy.policy_check import APPLIES_NOT, PolicyCheck, refusals_of, refuse_first
+from hekat.job.policy.policy_check import PolicyCheck, refusals_of, refuse_first
 from hekat.job.policy.shared_checks import check_protections, on_job, on_key_sizes, on_model, on_rounds
 from hekat.job.policy.site_lines import SitePolicy
 from hekat.job.site_file import Site
 from hekat.job.vertical.site_checks import (
     intersection_key_size,
     on_joined_rows,
+    on_label_epsilon,
+    on_no_label_privacy,
     on_tables,
     yes_or_no,
 )
@@ -95,23 +97,6 @@ def on_told_labels(policy: SitePolicy, form: str, *, tells: bool) -> PolicyCheck
     )
 
 
-def on_label_epsilon(policy: SitePolicy, epsilon: float | None) -> PolicyCheck:
-    """How much of a label may be told where labels are replaced; `epsilon` None: the line does not apply."""
-
-    def check() -> None:
-        if epsilon is not None and epsilon > policy.max_label_epsilon and not policy.label_leak_waiver:
-            raise PolicyError(
-                "the site does not allow that hosts learn so much of its labels",
-                expected=f"label_privacy.epsilon of at most {policy.max_label_epsilon:g}: policy.max_label_epsilon, or "
-                "policy.label_leak_waiver = true",
-                got=f"{epsilon:g}",
-                cure="lower label_privacy.epsilon in the job; at 8 nearly all labels stay as they are",
-            )
-
-    asked = APPLIES_NOT if epsilon is None else f"{epsilon:g}"
-    return PolicyCheck("policy.max_label_epsilon", asked, f"at most {policy.max_label_epsilon:g}", check)
-
-
 def on_form(policy: SitePolicy, form: str) -> PolicyCheck:
     """The line of where weights of a host's side may lie."""
     return PolicyCheck(
@@ -142,6 +127,7 @@ def _on_leaks(site: Site, job: NetworkJob, own: Collection[str]) -> list[PolicyC
         on_opened_features(policy, is_host=settings.form != SEALED and any(host in own for host in settings.hosts)),
         on_told_labels(policy, settings.form, tells=is_guest and settings.labels_accepted is not None),
         on_label_epsilon(policy, settings.label_privacy if is_guest and tells_labels else None),
+        on_no_label_privacy(policy, is_none=is_guest and settings.label_privacy is None),
         yes_or_no(
             "policy.slope_leak_waiver",
             trains and concerned,

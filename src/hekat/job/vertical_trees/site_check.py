@@ -13,6 +13,7 @@ from hekat.job.trees.sections import MODEL
 from hekat.job.vertical.site_checks import (
     intersection_key_size,
     on_joined_rows,
+    on_labels,
     on_tables,
     yes_or_no,
 )
@@ -44,6 +45,7 @@ def trees_checks(site: Site, job: TreesJob, here: Collection[str] | None = None)
         ),
         on_key_sizes(policy, {**sizes, **intersection_key_size(job)}),
         *_on_leaks(site, job),
+        *on_labels(policy, job, here),
         on_joined_rows(job, policy),
         *on_tables(site, job, settings.parties, here),
     ]

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from hekat.data import Table
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.site_file import Site
+from hekat.job.vertical.site_checks import on_label_epsilon
 from hekat.job.vertical_network.job_file import PROTOCOL
 from hekat.job.vertical_network.site_check import (
     on_form,
-    on_label_epsilon,
     on_opened_features,
     on_protection,
     on_told_labels,

@@ -24,6 +24,8 @@ WAIVED_TEXT: Final = (
 )
 UNITS: Final = ("row", "party")
 _MOST_COUNT = 10**12
+# Numbers beyond it, or below its inverse, are no job's, and their squares would not be numbers.
+_MOST = 2.0**100
 
 
 class UnsoundError(ValueError):
@@ -120,9 +122,9 @@ class NoiseRecord(PrivacyRecord):
     def check(self) -> None:
         if self.unit not in UNITS or self.neighbours not in NEIGHBOURS:
             raise UnsoundError(f"a unit of {', '.join(UNITS)} and neighbours of {', '.join(NEIGHBOURS)}")
-        if not (0 < self.delta < 1 and 0 < self.sampling <= 1):
+        if not (1 / _MOST <= self.delta < 1 and 1 / _MOST <= self.sampling <= 1):
             raise UnsoundError("a delta above 0 and below 1, and a sampling above 0 and up to 1")
-        if min(self.noise, self.noise_at_one, self.sensitivity, self.std) <= 0:
+        if not all(1 / _MOST <= one <= _MOST for one in (self.noise, self.noise_at_one, self.sensitivity, self.std)):
             raise UnsoundError("noise, sensitivity and std above 0")
         if not 1 <= self.colluders < self.least_parties <= self.party_count <= _MOST_COUNT:
             raise UnsoundError("colluders, least_parties and party_count that rise from 1")

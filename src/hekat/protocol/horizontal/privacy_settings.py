@@ -10,10 +10,9 @@ from typing import Literal
 import numpy as np
 
 from hekat.codec.clip import FloatArray
-from hekat.errors import InputError
 from hekat.first_few import first_few
-from hekat.privacy.accounting import Neighbours, NoisedSum, Release, fit_to_lane, noise_for
-from hekat.protocol.noise_claim import check_noise_claim, colluders_of
+from hekat.privacy.accounting import Neighbours, NoisedSum, Release, fit_to_lane
+from hekat.protocol.noise_claim import check_noise_claim, colluders_of, noise_of
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
 Unit = Literal["row", "party"]
@@ -171,18 +170,7 @@ def plan_privacy(
     privacy.honest(least_parties)  # refused before an epsilon is looked for
     divisor = party_count if privacy.divisor is None else privacy.divisor
     count = value_count + 1  # the loss
-    noise = privacy.noise
-    if noise is None:
-        assert privacy.epsilon is not None  # one of the two is given
-        noise = noise_for(
-            privacy.epsilon,
-            delta=privacy.delta,
-            rounds=rounds,
-            sampling=privacy.sampling,
-            neighbours=privacy.neighbours,
-            value_count=count,
-            party_count=party_count,
-        )
+    noise = noise_of(privacy, rounds=rounds, value_count=count, party_count=party_count, sampling=privacy.sampling)
     mechanism = privacy.fit(
         privacy.clip * math.hypot(1.0, LOSS_SHARE),
         value_count=count,
@@ -198,14 +186,4 @@ def plan_privacy(
         colluders=privacy.colluders_of(least_parties),
         claimed=Release.of(mechanism, noise, privacy.sampling),
         at_one=Release.of(mechanism, mechanism.noise_against(1, least_parties), privacy.sampling),
-    )
-
-
-def refuse_exact(name: str, expected: str, got: object) -> None:
-    """Raise InputError for a setting by which something would be summed without noise, or twice."""
-    raise InputError(
-        f"setting {name} refused in a job with differential privacy",
-        expected=expected,
-        got=str(got),
-        cure=f"change {name}, or remove [privacy]",
     )

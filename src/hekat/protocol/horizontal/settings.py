@@ -10,11 +10,12 @@ from typing import Literal
 
 from hekat.errors import InputError, PolicyError
 from hekat.model import LINEAR_MODELS, MODEL_NAMES, NETWORKS
-from hekat.protocol.horizontal.privacy_settings import PrivacyPlan, PrivacySettings, plan_privacy, refuse_exact
+from hekat.protocol.horizontal.privacy_settings import PrivacyPlan, PrivacySettings, plan_privacy
 from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
+from hekat.protocol.noise_claim import refuse_exact
 from hekat.protocol.secure_sum.index_sets.settings import KeepBy, KeepSettings, check_keep
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings

@@ -13,8 +13,8 @@ from hekat.protocol.horizontal_trees.private.settings import (
     TreesPrivacy,
     check_only_noised,
     plan_leaf_noise,
-    refuse_exact,
 )
+from hekat.protocol.noise_claim import refuse_exact
 from hekat.protocol.secure_sum.integer_sums import MOST_MAGNITUDE
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
 from hekat.protocol.setting_checks import refuse_setting

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.protocol.horizontal_trees.private.private_rehearsal import privacy, private
+from tests.protocol.horizontal_trees.private.private_rehearsal import SMALL, privacy, private
 
 from hekat.errors import InputError
 from hekat.model.trees import TreeTraining, make_objective
-from hekat.protocol.horizontal_trees.private.settings import LEVELS, sensitivity_of_leaves
+from hekat.protocol.horizontal_trees.private.settings import LEVELS, plan_leaf_noise, sensitivity_of_leaves
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+from hekat.protocol.secure_sum.settings import SumSettings
 
 
 @pytest.mark.parametrize("class_count", [2, 3, 4, 7])
@@ -29,6 +31,15 @@ def test_no_row_moves_the_sums_of_an_iteration_by_more_than_is_claimed(class_cou
     assert norms.max() > 0.98 * bound
 
 
+def test_noise_is_large_enough_without_a_party_that_drops_out() -> None:
+    """Of five parties a sum may have four: beside one that knows its own noise, three are left."""
+    sums = SumSettings(("a", "b", "c", "d", "e"), "hub", 100)
+    assert least_parties(sums) == 4
+    noise = plan_leaf_noise(privacy(colluders=1), SMALL, sums, tree_count=1, weight_max=100)
+    assert noise.honest == 3
+    assert float(noise.law.variance) * 3 >= (4.0 * sensitivity_of_leaves(1)) ** 2
+
+
 def test_noise_follows_from_the_epsilon_that_is_wanted() -> None:
     pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
     settings = private(privacy=privacy(noise=None, epsilon=2.0))
@@ -45,7 +56,7 @@ def test_noise_follows_from_the_epsilon_that_is_wanted() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"protection": "none"}, "protection.kind refused in a job of trees with differential privacy"),
+        ({"protection": "none"}, "protection.kind refused in a job with differential privacy"),
         ({"protection": "paillier"}, "protection.kind refused"),
         ({"opening": "shared"}, "protection.kind refused"),
         ({"class_count": 0}, "classes refused"),

@@ -21,11 +21,11 @@ from hekat.errors import InputError
 from hekat.first_few import first_few
 from hekat.ledger.privacy.records import NoiseRecord
 from hekat.model.trees import ColumnBins, TreeTraining
-from hekat.privacy.accounting import Neighbours, Release, epsilon_of, noise_for
+from hekat.privacy.accounting import Neighbours, Release, epsilon_of
 from hekat.privacy.accounting.mechanism import LEAST_STD
 from hekat.privacy.noise import DiscreteGaussian
 from hekat.protocol.horizontal_trees.binning.agree_on_bins import INDICATOR_EDGES
-from hekat.protocol.noise_claim import check_noise_claim, colluders_of
+from hekat.protocol.noise_claim import check_noise_claim, colluders_of, noise_of, refuse_exact
 from hekat.protocol.secure_sum.integer_sums import MOST_MAGNITUDE
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -154,17 +154,7 @@ def plan_leaf_noise(
     least, party_count = least_parties(sums), len(sums.parties)
     honest = privacy.honest(least)
     value_count = 2 * tree_count * 2**training.max_depth
-    noise = privacy.noise
-    if noise is None:
-        assert privacy.epsilon is not None  # one of the two is given
-        noise = noise_for(
-            privacy.epsilon,
-            delta=privacy.delta,
-            rounds=training.max_iter,
-            neighbours=privacy.neighbours,
-            value_count=value_count,
-            party_count=party_count,
-        )
+    noise = noise_of(privacy, rounds=training.max_iter, value_count=value_count, party_count=party_count)
     sensitivity = sensitivity_of_leaves(tree_count)
     std = noise * sensitivity / math.sqrt(honest)
     if std < LEAST_STD:
@@ -195,16 +185,6 @@ def plan_leaf_noise(
 def sensitivity_of_leaves(tree_count: int) -> float:
     """D2, in levels: the most by which one row moves the sums of an iteration, rounding to the nearest included."""
     return LEVELS * math.sqrt(1 if tree_count == 1 else 2) + math.sqrt(2 * tree_count) / 2
-
-
-def refuse_exact(name: str, expected: str, got: object) -> None:
-    """Raise InputError for a setting by which something would be summed without noise, or which has no effect."""
-    raise InputError(
-        f"setting {name} refused in a job of trees with differential privacy",
-        expected=expected,
-        got=str(got),
-        cure=f"change {name}, or remove [privacy]",
-    )
 
 
 def check_only_noised(training: TreeTraining, *, classes: bool, hold_out: float, check_sum: bool) -> None:
