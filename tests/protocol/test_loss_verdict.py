@@ -45,6 +45,34 @@ def test_the_course_of_losses(losses, untrained, course) -> None:
     assert judge_losses(losses, untrained=untrained).course == course
 
 
+@pytest.mark.parametrize(
+    ("losses", "course"),
+    [
+        ([0.0332, 0.5284], "hidden by noise"),
+        ([0.6, 0.7, -0.1, 0.2], "hidden by noise"),
+        ([-0.3, 0.1], "hidden by noise"),
+        # A difference has sqrt(2) times the standard deviation of 0.1, and five of these are 0.707.
+        ([0.9, 0.2], "hidden by noise"),
+        ([0.9, 0.19], "falling"),
+        ([0.2, 0.9], "hidden by noise"),
+        ([0.2, 0.912], "rising"),
+        ([0.2, 4.0], "rising"),
+        ([0.2, math.inf], "diverged"),
+        ([0.5], "too short"),
+    ],
+)
+def test_of_noised_losses_only_what_is_no_noise_counts(losses, course) -> None:
+    assert judge_losses(losses, noise_std=0.1).course == course
+
+
+def test_losses_whose_noise_is_below_the_least_fall_settle() -> None:
+    assert judge_losses([0.7, 0.5, 0.499], noise_std=0.0007).course == "settled"
+    assert judge_losses([0.7, 0.5, 0.499], noise_std=0.0008).course == "hidden by noise"
+    assert judge_losses([3.0, -0.1], noise_std=0.1).fall == 1.0, "no loss falls by more than all of it"
+    assert judge_losses([0.9], untrained=LOG_2, noise_std=0.1).course == "too short"
+    assert judge_losses([1.5], untrained=LOG_2, noise_std=0.1).course == "rising"
+
+
 def test_what_the_verdict_says_of_the_losses() -> None:
     found = judge_losses([0.8, 0.5, 0.4, 0.3, 0.25, 0.24, 0.22, 0.2])
     assert (found.start, found.best, found.last, found.recent) == (0.8, 0.2, 0.2, 2)

@@ -105,6 +105,18 @@ def test_weights_beyond_reason_are_divergence_by_themselves() -> None:
     assert describe_convergence([]) is None
 
 
+def test_noised_losses_say_how_much_they_hide_and_warn_of_nothing() -> None:
+    """As if exact, the first series would have diverged, and the second would be falling by 439 %."""
+    for losses in ([0.0332, 0.5284], [0.1, -0.339]):
+        course = describe_convergence(losses, untrained=0.6931, noise_std=0.53)
+        assert course is not None
+        assert course_warning(course, "round", RATE) is None
+        assert "not known beside the noise" in str(course_sentence(course, "round", RATE))
+        assert "a standard deviation of 0.5300" in str(course_sentence(course, "round", RATE))
+        assert not has_diverged({"convergence": course})
+    assert has_diverged({"convergence": describe_convergence([0.5, 0.5], largest_weight=6e8, noise_std=0.53)})
+
+
 def test_a_search_has_no_rate_to_lower() -> None:
     course = describe_convergence([0.5, 4.0])
     assert "cells and labels that lie far from all others" in str(

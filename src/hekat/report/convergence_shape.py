@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
+from hekat.protocol.loss_verdict import Course
 from hekat.report import shape
 
 CONVERGENCE: Final = shape.nullable(
     shape.record(
         {
-            "course": shape.one_of("too short", "falling", "settled", "clipped", "rising", "diverged"),
+            "course": shape.one_of(*get_args(Course)),
             "start": shape.nullable(shape.number),
             "best": shape.nullable(shape.number),
             "last": shape.nullable(shape.number),
@@ -17,6 +18,7 @@ CONVERGENCE: Final = shape.nullable(
             "recent": shape.count,
             "fall": shape.number,
             "largest_weight": shape.nullable(shape.amount),
-        }
+        },
+        optional={"noise_std": shape.amount},
     )
 )

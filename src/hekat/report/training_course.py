@@ -1,4 +1,4 @@
-"""How a training went, in words: converged, still falling, rising, or diverged, and what to do about it."""
+"""How a training went, in words: converged, still falling, rising, diverged or not known, and what to do about it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,13 @@ def course_warning(course: Course, step: str, settings: Mapping[str, Any]) -> st
 
 
 def course_sentence(course: Course, step: str, settings: Mapping[str, Any]) -> str | None:
-    """The warning, or that training converged; None where nothing is known."""
+    """The warning, or that training converged, or that noise hides it; None where nothing is known."""
+    if course["course"] == "hidden by noise":
+        start, last, noise = (format_metric("loss", course[key]) for key in ("start", "last", "noise_std"))
+        return (
+            f"Whether training converged is not known beside the noise: the training loss went from {start} to {last}, "
+            f"and the noise in each loss has a standard deviation of {noise}. Test data would tell more."
+        )
     if course["course"] != "settled":
         return course_warning(course, step, settings)
     recent = course["recent"]
@@ -71,7 +77,10 @@ def course_sentence(course: Course, step: str, settings: Mapping[str, Any]) -> s
 
 
 def converged_words(course: Course, step: str) -> str:
-    """In a few words that training converged, and after how many steps; "" where it did not, or nothing is known."""
+    """In a few words that training converged, and after how many steps, or that noise hides it; "" where it did not, or
+    nothing is known."""
+    if course["course"] == "hidden by noise":
+        return "Whether training converged is not known beside the noise of its losses."
     if course["course"] != "settled":
         return ""
     return f"Converged after {format_count(course['steps'])} {pluralise(course['steps'], step)}."

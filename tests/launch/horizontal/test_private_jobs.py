@@ -14,7 +14,8 @@ from hekat.errors import BudgetError, HekatError, InputError, JobError, PartySto
 from hekat.job.agreed_terms import terms_of
 from hekat.job.horizontal.job_file import load_job
 from hekat.launch.horizontal.run import run_job
-from hekat.report import load_summary
+from hekat.report import load_summary, verdict
+from hekat.report.horizontal.brief import training_sentence
 from hekat.report.horizontal.page import render_page
 from hekat.report.horizontal.privacy.plot import plot_privacy
 from hekat.report.horizontal.privacy.words import privacy_sentence, privacy_table
@@ -106,8 +107,13 @@ def test_summary_and_report_tell_the_claim(played: Path) -> None:
     # Neither a count of rows nor one of clipped values is summed: what stands in their place is public.
     assert summary["clipped"] == {"count": 0, "of": 2 * 3 * 3}
     assert summary["convergence_bias"] is None
+    assert found["loss_std"] == summary["convergence"]["noise_std"] == pytest.approx(0.53, rel=0.05)
+    said = training_sentence(summary)
+    assert "of a standard deviation of 0.5" in verdict(summary)
+    assert said is None or said in render_page(summary)
     table = privacy_table(summary)
     assert table is not None
+    assert ("noise of a loss", f"{found['loss_std']:.3g}") in [row[:2] for row in table.rows]
     assert "The aggregator is none of these" in str(privacy_sentence(summary))
     assert dict(terms_of(load_job(played / "job.toml")))["differential privacy"].startswith("of each row")
     assert any("nobody proves" in note for note in summary["notes"])

@@ -150,7 +150,17 @@ class PrivacyPlan:
     def largest_loss(self) -> float:
         """The largest magnitude of a round's noised loss: what full lanes of all parties hold."""
         lane = (1 << (self.mechanism.lane_bits - 1)) - 1
-        return self.mechanism.party_count * lane * self.mechanism.granularity / self.divisor * self.loss_unit
+        return self._loss_of(self.mechanism.party_count * lane)
+
+    @property
+    def loss_std(self) -> float:
+        """The standard deviation of a round's loss by noise, where no party is lost; coins that choose rows, whose
+        losses are `loss_bound` at most, count with it."""
+        noise = self._loss_of(self.mechanism.std * math.sqrt(self.mechanism.party_count))
+        return math.hypot(noise, self.settings.loss_bound * math.sqrt((1 - self.settings.sampling) / self.divisor))
+
+    def _loss_of(self, levels: float) -> float:
+        return levels * self.mechanism.granularity / self.divisor * self.loss_unit
 
 
 def plan_privacy(

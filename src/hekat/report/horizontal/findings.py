@@ -291,4 +291,6 @@ def _loss_sentence(summary: Mapping[str, Any]) -> str:
     if not finals:
         return "There was no common test set, and no round to take a training loss from."
     shown = ", ".join(f"{format_metric('loss', loss)} {kind}" for kind, loss in finals)
-    return f"There was no common test set; the final training loss is {shown}."
+    std = (summary.get("privacy") or {}).get("loss_std")
+    noise = "" if std is None else f", with noise of a standard deviation of {format_metric('loss', std)}"
+    return f"There was no common test set; the final training loss is {shown}{noise}."

@@ -140,7 +140,7 @@ _PRIVACY = shape.record(
         "neighbours": shape.one_of("zero-out", "replace-one"),
         "batches": shape.one_of("all", "poisson-secret"),
         **dict.fromkeys(("clip", "delta", "sampling", "noise", "std_levels", "excess"), shape.amount),
-        **dict.fromkeys(("alpha", "loss_bound"), shape.amount),
+        **dict.fromkeys(("alpha", "loss_bound", "loss_std"), shape.amount),
         **dict.fromkeys(("divisor", "colluders", "least_parties", "value_count", "levels", "releases"), shape.count),
         **dict.fromkeys(("epsilon", "epsilon_at_one", "epsilon_if_continuous"), _EPSILON),
         "epsilon_by_neighbours": shape.record(dict.fromkeys(("zero-out", "replace-one"), _EPSILON)),

@@ -8,6 +8,7 @@ from typing import Any
 
 from hekat.privacy.accounting import NEIGHBOURS, epsilon_if_continuous, epsilon_of
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
+from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.training_state import RoundPrivacy
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.state.privacy_budget import Spent
@@ -40,6 +41,12 @@ def describe_privacy(run: FinishedRun) -> dict[str, Any] | None:
         "by_round": by_round,
         "budgets": describe_budgets(spent),
     }
+
+
+def loss_noise_of(settings: HorizontalSettings, value_count: int) -> float:
+    """The standard deviation of a round's loss by noise, for updates of so many values; 0 where sums are exact."""
+    plan = settings.plan_privacy(value_count) if value_count else None
+    return 0.0 if plan is None else plan.loss_std
 
 
 def _most_releases(run: FinishedRun) -> dict[int, RoundPrivacy]:
@@ -76,6 +83,7 @@ def describe_plan(plan: PrivacyPlan, least: int, releases: int) -> dict[str, Any
         "excess": mechanism.excess,
         "alpha": mechanism.alpha,
         "loss_bound": privacy.loss_bound,
+        "loss_std": plan.loss_std,
         "releases": releases,
         "epsilon": _finite(epsilon_of(claimed, privacy.delta, privacy.neighbours)),
         "epsilon_at_one": _finite(epsilon_of(at_one, privacy.delta, privacy.neighbours)),

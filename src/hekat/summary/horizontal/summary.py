@@ -20,7 +20,7 @@ from hekat.summary.horizontal.clip_history import clip_history
 from hekat.summary.horizontal.cross_validation import describe_folds
 from hekat.summary.horizontal.described_settings import describe_settings, parameters_of_update
 from hekat.summary.horizontal.finished_run import Dropout, FinishedRun
-from hekat.summary.horizontal.privacy import describe_privacy
+from hekat.summary.horizontal.privacy import describe_privacy, loss_noise_of
 from hekat.summary.horizontal.role_result import RoleResult
 from hekat.summary.horizontal.table_facts import TableFacts
 from hekat.summary.horizontal.traffic import SumTraffic, Traffic
@@ -177,6 +177,7 @@ def _convergence(main: FinishedRun) -> Convergence | None:
         stopped_early=0 < trained.rounds_done < settings.training.round_count,
         held=[_is_held(record, settings) for record in main.records],
         largest_weight=trained.largest_weight,
+        noise_std=loss_noise_of(settings, _values_in_update(main)),
     )
 
 

@@ -66,6 +66,11 @@ def privacy_table(summary: Mapping[str, Any]) -> Table | None:
         ("noise multiplier z", f"{found['noise']:.4g}", f"in the smallest sum, of {found['least_parties']} parties"),
         ("clip", f"{found['clip']:g}", f"L2 norm of a {found['unit']}'s term; loss cut at {found['loss_bound']:g}"),
         ("rows of a round", sampled, f"divisor {format_count(found['divisor'])}"),
+        (
+            "noise of a loss",
+            f"{found['loss_std']:.3g}",
+            "standard deviation in each round's loss, if no party is lost",
+        ),
         ("noise for rounding", f"{100 * (found['excess'] - 1):.2g} %", f"more; {format_count(found['levels'])} levels"),
     )
     return Table(
