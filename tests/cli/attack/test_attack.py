@@ -251,7 +251,8 @@ REFUSED = {
     "other rule": ({}, ("--mask", "p=0.1,best"), "unknown rule 'best'"),
     "no layer": ({}, ("--mask", "layers=conv*"), "no parameter matches"),
     "no mask file": ({}, ("--mask", "gone.mask"), "no such file"),
-    "no mask at all": ({}, ("--mask", "net.py"), "expected"),
+    "no mask at all": ({}, ("--mask", "net.py"), "net.py holds no mask"),
+    "half a mask": ({}, ("--mask", "half.mask"), "half.mask holds no mask"),
     "mask of another model": ({}, ("--mask", "other.mask"), "mask is of other tensors"),
     "folder of no run": ({}, ("--mask", "gone"), "gone/checkpoint.npz cannot be read"),
     "no checkpoint": ({}, ("--mask", "rows.npz"), "is damaged"),
@@ -295,7 +296,9 @@ def test_what_is_refused_ends_with_2_and_writes_nothing(
 ) -> None:
     changes, words, message = REFUSED[case]
     np.savez(place / "texts.npz", features=np.ones((6, 64), dtype=int), labels=np.zeros(6, dtype=int))
-    (place / "other.mask").write_bytes(to_bytes(Mask.everything({"1.weight": 5})))
+    other = to_bytes(Mask.everything({"1.weight": 5}))
+    (place / "other.mask").write_bytes(other)
+    (place / "half.mask").write_bytes(other[: len(other) // 2])
     save_refused_runs(place)
     before = sorted(place.iterdir())
     assert attack(*words, **changes) == 2

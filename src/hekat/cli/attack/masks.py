@@ -12,7 +12,7 @@ import numpy as np
 
 from hekat.cli.attack.command_words import in_words_of_the_command
 from hekat.data.sources.source_file import readable_file
-from hekat.errors import InputError
+from hekat.errors import HekatError, InputError
 from hekat.privacy import Mask, MaskRules, SensitivityMap, choose_mask, sensitivity_map
 from hekat.privacy.attacks import AttackedModel
 from hekat.run.horizontal.saved_mask import load_saved_mask
@@ -99,7 +99,13 @@ def _load(text: str, shapes: Mapping[str, tuple[int, ...]]) -> NamedMask:
     if path.is_dir() or path.suffix == _CHECKPOINT_ENDING:
         return NamedMask(text, load_saved_mask(path, shapes), "the mask of a run, from its checkpoint")
     with in_words_of_the_command(), readable_file(path):
-        mask = from_bytes(path.read_bytes(), Mask)
+        data = path.read_bytes()
+    try:
+        mask = from_bytes(data, Mask)
+    except HekatError as error:
+        raise InputError(
+            f"{path} holds no mask", expected=_FORMS, got=error.what, cure="correct --mask, or save the mask again"
+        ) from error
     mask.check_sizes({name: prod(shape) for name, shape in shapes.items()})
     return NamedMask(text, mask, "a saved mask")
 
