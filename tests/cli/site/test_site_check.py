@@ -44,7 +44,7 @@ def test_all_refusals_of_a_job_come_at_once_with_their_cures(workplace) -> None:
     before = sorted(workplace.folder.rglob("*"))
     answer = check(workplace, workplace.folder / "job.toml")
     assert answer.code == 2
-    assert "3 of 19 lines refuse the job" in answer.out
+    assert "3 of 20 lines refuse the job" in answer.out
     for line in ("max_rounds", "models", "openings"):
         assert f"policy.{line}: REFUSED" in answer.out
     found = told(workplace, workplace.folder / "job.toml")["job"]
@@ -82,6 +82,7 @@ WEAK = {
     "min_parties = 2": "policy.min_parties",
     "min_category_rows = 4": "policy.min_category_rows",
     "min_masked = 0.1": "policy.min_masked",
+    "exposed_embeddings = true": "policy.exposed_embeddings",
     "min_key_bits = 2048": "policy.max_rounds",
     "min_key_bits = 3072": "policy.committee_members",
     'committee_members = ["north"]': "paillier",

@@ -385,6 +385,11 @@ CASES: Mapping[str, Case] = {
     "min_parties: of an app": Case(averaging(), f"{APP}\nmin_parties = 4", f"{APP}\nmin_parties = 3"),
     "min_masked": Case(horizontal(protection="masked = 0.25"), "min_masked = 0.3", "min_masked = 0.25"),
     "min_masked: unless said": Case(horizontal(protection="masked = 0.99"), "", "min_masked = 0.0"),
+    "exposed_embeddings": Case(
+        horizontal(protection="masked = 0.5\nexpose_embeddings = true"),
+        "min_masked = 0.1",
+        "min_masked = 0.1\nexposed_embeddings = true",
+    ),
     "require_approval: horizontal": Case(horizontal(), "require_approval = true", "", APPROVAL),
     "require_approval: vertical": Case(vertical(), "require_approval = true", "", APPROVAL),
     "require_approval: at an arbiter": Case(arbitrated(), "require_approval = true", "", APPROVAL),

@@ -9,6 +9,7 @@ from hekat.job.horizontal.committee_policy import checks_of_committee
 from hekat.job.horizontal.job_file import PROTOCOL, Job
 from hekat.job.policy.job_limits import (
     check_category_rows,
+    check_exposed_embeddings,
     check_masked_part,
     check_model,
     check_rounds,
@@ -100,9 +101,17 @@ def _on_sums(site: Site, job: Job) -> list[PolicyCheck]:
         f"at least {format_part(policy.min_masked)}",
         lambda: check_masked_part(policy, masked),
     )
+    is_exposed = selective is not None and selective.rules.expose_embeddings
+    embeddings = PolicyCheck(
+        "policy.exposed_embeddings",
+        "embeddings in the clear" if is_exposed else APPLIES_NOT,
+        "yes" if policy.exposed_embeddings else "no",
+        lambda: check_exposed_embeddings(policy, is_asked=is_exposed),
+    )
     return [
         *on_protection(policy, job, compares_plain=job.compare_plain),
         part,
+        embeddings,
         check,
         *checks_of_committee(policy, job),
     ]

@@ -186,6 +186,7 @@ def policy_lines(*, waives_bin_leak: bool = False, waives_column_leak: bool = Fa
         example("models", ["logistic"], "that jobs may train; unless said, any"),
         default("min_key_bits", policy.min_key_bits, "bits of a Paillier key"),
         default("min_masked", policy.min_masked, "the part of an update's values that a job has to mask"),
+        default("exposed_embeddings", policy.exposed_embeddings, "tables of embeddings may go in the clear too"),
         default("exactness_check", policy.exactness_check, "all parties' updates compared in one process"),
         default("vertical_forms", list(policy.vertical_forms), "of vertical regression: docs/explanation/vertical.md"),
         default("network_forms", list(policy.network_forms), 'of split networks; "guest_layer" is there to compare'),

@@ -77,6 +77,18 @@ def check_masked_part(policy: SitePolicy, part: float) -> None:
         )
 
 
+def check_exposed_embeddings(policy: SitePolicy, *, is_asked: bool) -> None:
+    """Raise PolicyError where a job may send tables of embeddings in the clear and the site does not allow it."""
+    if is_asked and not policy.exposed_embeddings:
+        raise PolicyError(
+            "the site does not allow embeddings to go in the clear",
+            expected="policy.exposed_embeddings = true (the rows of a table that change are the words of texts here)",
+            got="protection.expose_embeddings = true",
+            cure="remove protection.expose_embeddings from the job, so that tables of embeddings are masked whole, or "
+            "let the site's owner set policy.exposed_embeddings",
+        )
+
+
 def check_category_rows(policy: SitePolicy, rows: int) -> None:
     """Raise PolicyError where texts of fewer rows than the site allows would be shown to all parties."""
     if rows < policy.min_category_rows:

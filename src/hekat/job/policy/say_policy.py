@@ -191,6 +191,11 @@ _MEANINGS: Mapping[str, Callable[[SitePolicy], str]] = {
         if policy.min_masked == 1
         else "a job may send the other values of every update to the aggregator in the clear, to compare"
     ),
+    "exposed_embeddings": _either(
+        "a job that masks a part may send tables of embeddings in the clear, which list the words of texts here",
+        "tables of embeddings are masked whole, in jobs that mask a part too",
+        "exposed_embeddings",
+    ),
     "require_approval": _either(
         "every job has to be approved here first: hekat job approve",
         "jobs that name party keys have to be approved here first; others run on one machine alone",

@@ -61,6 +61,7 @@ class SitePolicy:
     have them, or, for jobs without, names. `min_committee_members` and `min_parties` are the fewest members of a
     committee and updates in a sum that the site takes part in.
     `min_masked` is the least part of an update's values that a job has to mask: 1.0 lets none go in the clear.
+    `exposed_embeddings` lets tables of embeddings be among the others: rows that change are the words of texts here.
     `require_approval` asks for `hekat job approve` of jobs without party keys too; `approved_jobs` are the digests of
     the only jobs that may run here, hex (None: no such list).
     """
@@ -97,6 +98,7 @@ class SitePolicy:
     min_committee_members: int = 2
     min_parties: int = 2
     min_masked: float = 1.0
+    exposed_embeddings: bool = False
     require_approval: bool = False
     approved_jobs: tuple[str, ...] | None = None
 
@@ -159,6 +161,7 @@ def read_policy(section: Section) -> SitePolicy:
         min_committee_members=section.take("min_committee_members", int, default.min_committee_members),
         min_parties=section.take("min_parties", int, default.min_parties),
         min_masked=section.take("min_masked", float, default.min_masked),
+        exposed_embeddings=section.take("exposed_embeddings", bool, default.exposed_embeddings),
         require_approval=section.take("require_approval", bool, default.require_approval),
         approved_jobs=_read_digests(section),
     )

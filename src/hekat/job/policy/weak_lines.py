@@ -29,6 +29,11 @@ def _on_openness(policy: SitePolicy) -> Iterator[str]:
             f"policy.min_masked = {policy.min_masked:g}: a job may send the other values of every update in the clear. "
             "Leave it out but to compare: full masking costs fewer bytes than float32"
         )
+    if policy.exposed_embeddings:
+        yield (
+            "policy.exposed_embeddings = true: a job may send tables of embeddings in the clear: their rows that "
+            "change are the words of texts here. Leave it out but to compare, on public texts"
+        )
     if policy.exactness_check:
         yield "policy.exactness_check = true: one process may see all parties' updates. For tests on one machine"
     if policy.joined_rows:

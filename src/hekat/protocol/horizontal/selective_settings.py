@@ -56,9 +56,10 @@ class SelectiveSettings:
     @property
     def in_words(self) -> str:
         """How much of an update goes where."""
+        exposed = ", EMBEDDINGS MAY BE AMONG THEM" if self.rules.expose_embeddings else ""
         return (
             f"{format_part(self.rules.fraction)} of the values of every update are masked; "
-            f"{format_part(1 - self.rules.fraction)} go to the aggregator IN THE CLEAR"
+            f"{format_part(1 - self.rules.fraction)} go to the aggregator IN THE CLEAR{exposed}"
         )
 
 

@@ -92,6 +92,20 @@ def test_a_resumed_run_goes_on_with_its_mask_and_no_other(workplace: Workplace, 
         assert "mask" in workplace.run("--resume", stopped).err
 
 
+def test_embeddings_go_in_the_clear_only_where_the_site_says_so_too(workplace: Workplace) -> None:
+    """`min_masked` says how much of an update may go in the clear; whose words, it does not say."""
+    _mask_half(workplace, "expose_embeddings = true")
+    workplace.shorten()
+    for refused in (workplace.run("--dry-run"), workplace.run()):
+        assert refused.code == 2
+        assert "policy.exposed_embeddings = true" in " ".join(refused.err.split())
+    assert workplace.folders() == []
+    workplace.edit("site.toml", r"\[policy\]", "[policy]\nexposed_embeddings = true")
+    answer = workplace.run("--dry-run")
+    assert answer.code == 0, answer.err
+    assert "IN THE CLEAR, EMBEDDINGS MAY BE AMONG THEM" in " ".join(answer.out.split())
+
+
 def test_hekat_init_leaves_it_to_whoever_asks_for_it(workplace: Workplace) -> None:
     made = workplace.folder / "new"
     answer = workplace.call("init", made, "--parties", "a,b,c")
