@@ -221,7 +221,7 @@ class Party:
                 norm over all tensors is brought to `clip`.
             clip: the L2 norm of one row's term, or of the party's update; of rows the one that `clip_rows` had.
             noise: z, the multiplier of the sum's noise against the claim's coalition.
-            delta: far below 1 over the rows.
+            delta: far below 1 over the rows; below 1 over the rows of each call, or over the parties.
             divisor: what the sum is divided by, public. None: the parties; of rows it has to be given.
             colluders: parties that may read the sums together; None: all but two of the fewest in a sum.
             alpha: the bound of one value of a party's part; None: `clip`, of rows times the divisor over the parties.
@@ -231,8 +231,9 @@ class Party:
             The mean, and epsilon of all calls so far.
 
         Raises:
-            InputError: before anything leaves: another protection, settings that cannot be, noise beyond the lanes.
-            PolicyError, BudgetError: before anything leaves: the party's budget is of another kind, or spent.
+            InputError: before anything leaves: another protection, settings that cannot be, a delta too large for the
+                rows or parties, noise beyond the lanes.
+            PolicyError, BudgetError: before anything leaves: the party's budget is of another kind or delta, or spent.
             ProtocolError: before any sum opens, with nothing charged: parties call with other settings or tensors.
 
         Examples:

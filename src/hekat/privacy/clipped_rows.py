@@ -23,17 +23,19 @@ class ClippedRows:
     Attributes:
         sums: by name, float64, without the axis of rows.
         clip: C.
+        row_count: how many rows there were, those left out too.
 
     Examples:
         >>> import numpy as np
         >>> from hekat.privacy import clip_rows
         >>> half = clip_rows({"w": np.ones((4, 2))}, clip=1.0)
-        >>> (half + half).sums["w"].round(2)
-        array([5.66, 5.66])
+        >>> (half + half).sums["w"].round(2), (half + half).row_count
+        (array([5.66, 5.66]), 8)
     """
 
     sums: dict[str, FloatArray] = field(repr=False)
     clip: float
+    row_count: int = field(repr=False)
 
     def __add__(self, other: ClippedRows) -> ClippedRows:
         """The sum of both parts, such as two microbatches.
@@ -63,7 +65,8 @@ class ClippedRows:
                 got="others",
                 cure="clip both parts alike",
             )
-        return ClippedRows({name: values + other.sums[name] for name, values in self.sums.items()}, self.clip)
+        sums = {name: values + other.sums[name] for name, values in self.sums.items()}
+        return ClippedRows(sums, self.clip, self.row_count + other.row_count)
 
 
 def clip_rows(gradients: Mapping[str, Any], clip: float) -> ClippedRows:
@@ -103,9 +106,8 @@ def clip_rows(gradients: Mapping[str, Any], clip: float) -> ClippedRows:
         squares = sum((_squares(values, count) for values in arrays.values()), np.zeros(count))
         factors = clip_factors(np.sqrt(squares), float(clip))
     good = factors > 0
-    return ClippedRows(
-        {name: np.tensordot(factors[good], values[good], axes=1) for name, values in arrays.items()}, float(clip)
-    )
+    sums = {name: np.tensordot(factors[good], values[good], axes=1) for name, values in arrays.items()}
+    return ClippedRows(sums, float(clip), count)
 
 
 def as_array(values: Any) -> FloatArray:

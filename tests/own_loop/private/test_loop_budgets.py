@@ -26,8 +26,8 @@ from hekat.state.privacy_budget import PrivacyBudget
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 
 PARTIES = ["north", "lake", "county"]
-ROWS = ClippedRows({"w": np.ones(3)}, 1.0)
-OTHER_ROWS = ClippedRows({"w": np.ones(4)}, 1.0)
+ROWS = ClippedRows({"w": np.ones(3)}, 1.0, 20)
+OTHER_ROWS = ClippedRows({"w": np.ones(4)}, 1.0, 20)
 
 
 def write_site(folder: Path, *, limit: float = 1.0, policy: str = "", more: str = "", parties=PARTIES) -> Path:
@@ -190,6 +190,14 @@ def test_a_budget_of_another_kind_is_refused(more: str, part, key: str, tmp_path
     site = write_site(tmp_path, more=more)
     with pytest.raises(PolicyError, match=f"the loop's {key} is (not the one of|less than) north's budget"):
         run(site, lambda party: noised(party, part=part))
+    assert releases(site) == [0, 0, 0]
+
+
+def test_a_budget_by_whose_delta_a_row_may_show_whole_is_refused(tmp_path: Path) -> None:
+    site = write_site(tmp_path)
+    site.write_text(site.read_text().replace("delta = 1e-4", "delta = 0.05"))
+    with pytest.raises(PolicyError, match=r"the delta of north's budget is too large.*\[party\.north\.privacy\]"):
+        run(site, noised)
     assert releases(site) == [0, 0, 0]
 
 

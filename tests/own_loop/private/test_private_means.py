@@ -82,10 +82,12 @@ def test_a_party_is_bounded_as_a_whole() -> None:
     ("part", "changes", "text"),
     [
         ({"w": np.ones(3)}, {}, "not of the unit"),
-        (ClippedRows({"w": np.ones(3)}, 0.5), {"unit": "party"}, "not of the unit"),
-        (ClippedRows({"w": np.ones(3)}, 0.7), {}, "clipped to another norm"),
-        (ClippedRows({"w": np.ones(3)}, 0.5), {"noise": 1e6}, "cannot hold the noise"),
-        (ClippedRows({"w": np.ones(3)}, 0.5), {"colluders": 3}, "privacy.colluders"),
+        (ClippedRows({"w": np.ones(3)}, 0.5, 20), {"unit": "party"}, "not of the unit"),
+        (ClippedRows({"w": np.ones(3)}, 0.7, 20), {}, "clipped to another norm"),
+        (ClippedRows({"w": np.ones(3)}, 0.5, 20), {"noise": 1e6}, "cannot hold the noise"),
+        (ClippedRows({"w": np.ones(3)}, 0.5, 20), {"colluders": 3}, "privacy.colluders"),
+        (ClippedRows({"w": np.ones(3)}, 0.5, 20), {"delta": 0.05}, "delta is too large for the rows"),
+        ({"w": np.ones(3)}, {"unit": "party", "divisor": None, "delta": 0.34}, "delta is too large for the parties"),
     ],
 )
 def test_what_would_break_the_claim_is_refused(part, changes, text: str) -> None:
@@ -94,7 +96,9 @@ def test_what_would_break_the_claim_is_refused(part, changes, text: str) -> None
 
 
 def test_a_loop_promises_one_thing() -> None:
-    means, rows = private_mean.PrivateMeans(_settings(), None), ClippedRows({"w": np.ones(3)}, 0.5)
+    means, rows = private_mean.PrivateMeans(_settings(), None), ClippedRows({"w": np.ones(3)}, 0.5, 20)
+    with pytest.raises(InputError, match="delta is too large"):
+        means.plan(rows, _privacy(delta=0.5))  # refused: no promise
     means.plan(rows, _privacy())
     means.plan(rows, _privacy(noise=5.0))
     with pytest.raises(InputError, match="promise one thing"):
@@ -142,6 +146,7 @@ def test_rows_are_clipped_one_by_one_over_all_tensors() -> None:
         np.testing.assert_allclose(found.sums[name], each, atol=1e-12)
     both = found + clip_rows(rows, 1.5)
     np.testing.assert_allclose(both.sums["b"], 2 * wanted["b"], atol=1e-12)
+    assert (found.row_count, both.row_count) == (9, 18)
     with pytest.raises(InputError, match="two kinds"):
         found + clip_rows(rows, 1.0)
     assert clip_rows({"w": np.zeros((0, 3))}, 1.0).sums["w"].tolist() == [0.0, 0.0, 0.0]

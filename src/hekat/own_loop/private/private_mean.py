@@ -77,8 +77,8 @@ class PrivateMeans:
         least = least_parties(settings)
         if self.budget is not None:
             self.budget.check(privacy, least)
-        self.promise = promise
         values = self._bounded(part, privacy)
+        self._check_delta(part, privacy)
         count = sum(each.size for each in values.values())
         mechanism = privacy.fit(
             privacy.clip,
@@ -88,7 +88,25 @@ class PrivateMeans:
             party_count=len(settings.parties),
             lane_bits=NOISED_BITS,
         )
+        self.promise = promise
         return mechanism, values
+
+    def _check_delta(self, part: ClippedRows | Mapping[str, Any], privacy: PrivacySettings) -> None:
+        """Raise InputError for a delta by which one of the rows, or of the parties, may show whole; PolicyError for one
+        of the site's budget."""
+        if isinstance(part, ClippedRows):
+            count, whose = part.row_count, "the rows of the call"
+        else:
+            count, whose = len(self.settings.parties), "the parties"
+        if privacy.delta * count >= 1:
+            raise InputError(
+                f"delta is too large for {whose}",
+                expected=f"far less than 1 over {whose}: by that chance one of them may show whole",
+                got=f"{privacy.delta:g}",
+                cure="lower delta",
+            )
+        if self.budget is not None:
+            self.budget.check_delta(count, whose)
 
     def _bounded(self, part: ClippedRows | Mapping[str, Any], privacy: PrivacySettings) -> dict[str, FloatArray]:
         if isinstance(part, ClippedRows) != (privacy.unit == "row"):
