@@ -217,8 +217,8 @@ class Party:
         anything of its sum leaves, and stays charged where that fails.
 
         Args:
-            part: of rows, what `hekat.privacy.clip_rows` made of their gradients; of a party, its update by name, whose
-                norm over all tensors is brought to `clip`.
+            part: of rows, at most weight_max, what `hekat.privacy.clip_rows` made of their gradients; of a party, its
+                update by name, whose norm over all tensors is brought to `clip`.
             clip: the L2 norm of one row's term, or of the party's update; of rows the one that `clip_rows` had.
             noise: z, the multiplier of the sum's noise against the claim's coalition.
             delta: far below 1 over the rows; below 1 over the rows of each call, or over the parties.
@@ -235,6 +235,8 @@ class Party:
                 rows or parties, noise beyond the lanes.
             PolicyError, BudgetError: before anything leaves: the party's budget is of another kind or delta, or spent.
             ProtocolError: before any sum opens, with nothing charged: parties call with other settings or tensors.
+            LongSumError: at every party: a sum longer than honest parts and their noise make it. Of rows that is
+                narrow where weight_max is near them.
 
         Examples:
             >>> from hekat.privacy import clip_rows
@@ -261,8 +263,9 @@ class Party:
             self._calls.ask_integers(describe_integers(levels, _NOISED_MOST), label, digest)
             # What is refused opens nothing, so it is charged nothing: hear that all call alike, and charge then.
             self._aggregation.settle()
-            self._private.charge(mechanism, privacy, self._rounds + 1, sum_step(self._rounds + 1))
-            return self._private.read(self._sum(levels, _NOISED_MOST).tensors, mechanism, privacy)
+            step = sum_step(self._rounds + 1)
+            self._private.charge(mechanism, privacy, self._rounds + 1, step)
+            return self._private.read(step, self._sum(levels, _NOISED_MOST), mechanism, privacy)
 
     def start_from(self, state: Any, *, parameters: str | Sequence[str] | None = None) -> None:
         """Begin with a state that all parties hold, such as the initial weights of one seed: its values are not sent.

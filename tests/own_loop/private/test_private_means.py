@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hekat
-from hekat.errors import InputError, ProtocolError
+from hekat.errors import InputError, LongSumError, ProtocolError
+from hekat.own_loop import aggregator as loop_aggregator
+from hekat.own_loop.calls.compare_calls import AGREED
 from hekat.own_loop.private import private_mean
 from hekat.privacy import ClippedRows, clip_rows
 from hekat.privacy.accounting import epsilon_of
@@ -52,7 +56,7 @@ def test_rows_and_their_noise_are_all_that_is_in_the_mean(monkeypatch: pytest.Mo
 def _settings():
     from hekat.protocol.secure_sum.settings import SumSettings
 
-    return SumSettings(tuple(PARTIES), "aggregator", 1)
+    return SumSettings(tuple(PARTIES), "aggregator", 20)
 
 
 def _privacy(**changes):
@@ -66,7 +70,7 @@ def test_noise_is_large_enough_without_a_party_that_drops_out() -> None:
     from hekat.protocol.secure_sum.settings import SumSettings
 
     means = private_mean.PrivateMeans(SumSettings(("a", "b", "c", "d", "e"), "hub", 1), None)
-    mechanism, _ = means.plan(ClippedRows({"w": np.ones(3)}, 0.5), _privacy(colluders=1))
+    mechanism, _ = means.plan(ClippedRows({"w": np.ones(3)}, 0.5, 1), _privacy(colluders=1))
     assert mechanism.honest == 3
     assert mechanism.std * 3**0.5 >= 3.0 * mechanism.sensitivity
 
@@ -129,6 +133,51 @@ def test_noise_that_was_agreed_on_once_is_no_word_for_a_later_call() -> None:
 
     with pytest.raises(ProtocolError, match="the settings of a noised mean"):
         hekat.federate(play, PARTIES)
+
+
+def test_an_aggregator_that_passes_over_the_comparison_opens_no_sum_of_other_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The settings of each call are bound to its sum: the first one's say nothing of the second."""
+    monkeypatch.setattr(loop_aggregator, "compare_calls", lambda *others: AGREED)
+    done: list[str] = []
+
+    def play(party):
+        for noise in (3.0, 2.9 if party.name == "lake" else 3.0):
+            party.aggregate_private({"w": np.ones(3)}, clip=1.0, noise=noise, delta=1e-5)
+            done.append(party.name)
+
+    with pytest.raises(ProtocolError, match="with another model, mask, bounds or counters than most"):
+        hekat.federate(play, PARTIES)
+    assert sorted(done) == sorted(PARTIES)
+
+
+@pytest.mark.parametrize("unit", ["row", "party"])
+def test_a_sum_that_honest_parts_do_not_make_is_used_by_nobody(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, used = private_mean.PrivateMeans.levels, []
+
+    def fill_lanes(self, mechanism, values):
+        levels = honest(self, mechanism, values)
+        lake = self.channel.party == "lake"
+        return {name: np.full(each.shape, 2**23 - 1) if lake else each for name, each in levels.items()}
+
+    monkeypatch.setattr(private_mean.PrivateMeans, "levels", fill_lanes)
+
+    def play(party):
+        divisor, part = None, {"w": np.ones(3000)}
+        if unit == "row":
+            divisor, part = 60, clip_rows({"w": np.ones((20, 3000))}, clip=1.0)
+        used.append(party.aggregate_private(part, clip=1.0, noise=2.0, delta=1e-5, divisor=divisor))
+
+    with pytest.raises(LongSumError, match="the sum of round-1/sum is longer than honest updates"):
+        hekat.federate(play, PARTIES, weight_max=20)
+    assert not used
+
+
+def test_more_rows_than_the_sum_is_judged_by_are_refused() -> None:
+    settings = replace(_settings(), weight_max=19)
+    with pytest.raises(InputError, match="more rows in a noised mean"):
+        private_mean.PrivateMeans(settings, None).plan(ClippedRows({"w": np.ones(3)}, 0.5, 20), _privacy())
 
 
 def test_rows_are_clipped_one_by_one_over_all_tensors() -> None:

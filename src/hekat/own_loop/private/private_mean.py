@@ -18,6 +18,8 @@ from hekat.privacy.clipped_rows import ClippedRows, as_array
 from hekat.privacy.noised_levels import clip_factors, noised_levels
 from hekat.privacy.norm import norm_of
 from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, PrivacySettings
+from hekat.protocol.horizontal.training.private.sum_check import check_noised_sum, most_terms
+from hekat.protocol.secure_sum.integer_sums import IntegerSums
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import SumSettings
 
@@ -121,6 +123,13 @@ class PrivateMeans:
                 raise InputError(
                     "rows were clipped to another norm", expected=f"{privacy.clip:g}", got=f"{part.clip:g}"
                 )
+            if part.row_count > self.settings.weight_max:
+                raise InputError(
+                    "more rows in a noised mean than every party judges the sum by",
+                    expected=f"weight_max = {self.settings.weight_max:,} rows at most",
+                    got="more",
+                    cure="a larger weight_max (public) is an argument of hekat.federate",
+                )
             return dict(part.sums)
         values = {name: as_array(each) for name, each in part.items()}
         factor = float(clip_factors(np.array([norm_of(values)]), privacy.clip)[0])
@@ -164,12 +173,16 @@ class PrivateMeans:
         )
         return claimed, at_one
 
-    def read(self, sums: Mapping[str, IntArray], mechanism: NoisedSum, privacy: PrivacySettings) -> PrivateMean:
-        """The mean of the opened sums of a call that was charged, with the loss of all calls so far."""
+    def read(self, step: str, found: IntegerSums, mechanism: NoisedSum, privacy: PrivacySettings) -> PrivateMean:
+        """The mean of the opened sums of a call that was charged, with the loss of all calls so far.
+
+        Raises LongSumError, as every party does, for a sum that honest parts and noise do not make.
+        """
+        check_noised_sum(step, found, mechanism, most_terms(privacy, self.settings.weight_max))
         divisor = len(self.settings.parties) if privacy.divisor is None else privacy.divisor
         unit = mechanism.granularity / divisor
         return PrivateMean(
-            {name: np.asarray(unit * levels) for name, levels in sums.items()},
+            {name: np.asarray(unit * levels) for name, levels in found.tensors.items()},
             *self._epsilons(privacy),
             privacy.delta,
         )
