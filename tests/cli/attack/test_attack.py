@@ -34,6 +34,13 @@ def frozen():
 def narrow():
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 2))
 
+class Rounded(nn.Linear):
+    def forward(self, rows):
+        return super().forward(torch.round(rows.flatten(1)))
+
+def rounded():
+    return Rounded(64, 3)
+
 def other_rows():
     return nn.Linear(9, 3)
 
@@ -242,6 +249,7 @@ REFUSED = {
     "no file of code": ({"model": "nets.py:build"}, (), "is not there"),
     "no form": ({"model": "net"}, (), "FILE.py:FUNCTION"),
     "few classes": ({"model": "net.py:narrow"}, (), "labels do not fit the module"),
+    "no slopes by rows": ({"model": "net.py:rounded"}, (), "without gradients by its rows"),
     "no rows": ({"rows": "none.npz"}, (), "is not there"),
     "other ending": ({"rows": "net.py"}, (), "an ending that says nothing"),
     "share of nothing": ({}, ("--mask", "p=0,random"), "p above 0 and at most 1"),

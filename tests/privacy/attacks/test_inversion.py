@@ -60,6 +60,41 @@ def test_a_row_comes_back_from_what_a_random_mask_leaves(share: float) -> None:
     assert found.objectives == (found.objective,)
 
 
+@pytest.mark.parametrize("cut", [torch.round, torch.Tensor.detach], ids=["rounded", "detached"])
+@pytest.mark.parametrize("are_read", [True, False])
+def test_a_module_without_gradients_by_its_rows_is_refused_and_not_called_safe(cut: Any, are_read: bool) -> None:
+    class Cut(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.top = torch.nn.Linear(10, 4)
+
+        def forward(self, rows: Any) -> Any:
+            return self.top(cut(rows))
+
+    model, row = AttackedModel(Cut()), row_of(10)
+    update = model.gradient(row, torch.tensor([2]))
+    seen = VisibleUpdate.adaptive(update, random_mask(update, 0.1))
+    reading = LabelReading.known([2], 4) if are_read else LabelReading.unread(4)
+    with pytest.raises(InputError, match="the module is without gradients by its rows"):
+        invert(deep_leakage(step_count=20), model, seen, reading, row_shape=(10,))
+
+
+def test_a_start_without_slopes_is_no_reason_to_refuse() -> None:
+    """A dead ReLU at one first guess: another one finds the way."""
+    model = AttackedModel(torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 2)))
+    with torch.no_grad():
+        model.module[0].weight.fill_(1.0)
+        model.module[0].bias.fill_(-0.5)
+        model.module[2].weight.copy_(torch.tensor([[1.0], [-1.0]]))
+    label = torch.tensor([0])
+    assert [model.moves_with(torch.tensor([[value]]), label) for value in (0.2, 0.8)] == [False, True]
+    update = model.gradient(torch.tensor([[0.9]]), label)
+    seen = VisibleUpdate.adaptive(update, random_mask(update, 0.0))
+    attack = inverting_gradients(step_count=1, restart_count=30)
+    found = invert(attack, model, seen, LabelReading.known([0], 2), row_shape=(1,))
+    assert np.isfinite(found.objective)
+
+
 def test_the_naive_attacker_finds_another_row() -> None:
     model, row = smooth_net(10), row_of(10)
     update = model.gradient(row, torch.tensor([2]))

@@ -89,6 +89,17 @@ class AttackedModel:
             for (name, tensor), slope in zip(asked.items(), slopes, strict=True)
         }
 
+    def moves_with(self, rows: Any, labels: Any) -> bool:
+        """Whether the slopes change with the rows around these: without a second derivative no guess gets better."""
+        torch = import_torch()
+        asked = rows.detach().clone().requires_grad_()
+        slopes = self.gradient(asked, labels, differentiable=True)
+        length = sum(slope.abs().sum() for slope in slopes.values())
+        if not length.requires_grad:
+            return False
+        (found,) = torch.autograd.grad(length, [asked], allow_unused=True)
+        return found is not None and bool((found != 0).any())
+
     def class_count(self, rows: Any) -> int:
         """How many classes the module tells apart, found on `rows`. Raises InputError."""
         torch = import_torch()

@@ -159,7 +159,8 @@ def invert(
         The guess with the lowest objective of all starts.
 
     Raises:
-        InputError: The update is none of this model, nothing of it is visible, or labels do not fit the rows.
+        InputError: The update is none of this model, nothing of it is visible, labels do not fit the rows, or the
+            module's gradient has no derivative by its rows, so that guesses would stay as they are.
 
     Examples:
         >>> import torch
@@ -201,7 +202,7 @@ def invert(
         guessed = sent.of(model, guess[0], labels.of(guess[1:]), differentiable=True)
         return attack.objective(guessed, seen) + sum(prior(guess[0]) for prior in attack.priors)
 
-    def attempt(number: int) -> Found:
+    def first_guess(number: int) -> list[Any]:
         dice = torch.Generator().manual_seed(seed * 1_000_003 + number)
         shape = (row_count, *row_shape)
         if attack.box is None:
@@ -209,9 +210,20 @@ def invert(
         else:
             low, high = attack.box
             rows = low + (high - low) * torch.rand(shape, generator=dice)
-        start = [rows.to(first), *labels.start(dice)]
-        return attack.optimiser.minimise(lower, start, lambda step: tell(number, step))
+        return [rows.to(first), *labels.start(dice)]
 
+    def attempt(number: int) -> Found:
+        return attack.optimiser.minimise(lower, first_guess(number), lambda step: tell(number, step))
+
+    guesses = map(first_guess, range(attack.restarts.count))
+    if not any(model.moves_with(guess[0], labels.of(guess[1:])) for guess in guesses):
+        raise InputError(
+            "the module is without gradients by its rows",
+            expected="slopes of the loss that change with the rows: an attack follows their derivative",
+            got=f"no derivative, or zero in every cell, at the first guesses of {attack.restarts.count} starts",
+            cure="put something smooth in place of rounding, thresholds and detached values, or take other weights; "
+            "what the update tells of the rows is not known by this",
+        )
     found, values = attack.restarts.search(attempt)
     rows = np.asarray(found.guess[0].cpu().numpy(), dtype=np.float64)
     if attack.box is not None:
