@@ -252,6 +252,12 @@ def test_a_failed_round_stays_charged_and_a_resumed_one_is_charged_again(
         ({"budget": BUDGET.replace("1e-4", "1.5")}, (), JobError, "delta refused"),
         ({"budget": BUDGET.replace("patients", " ")}, (), JobError, "data_set refused"),
         ({}, (("delta = 1e-4", "delta = 0.05"),), PolicyError, "too large for the rows of north"),
+        (
+            {"budget": BUDGET.replace("1e-4", "0.5")},
+            (),
+            PolicyError,
+            "the delta of north's budget is too large",
+        ),
         ({}, (("[privacy]", "[codec]\nvalue_bits = 6\n[privacy]"),), InputError, "lanes of 6 bits cannot hold"),
         ({}, (("[privacy]", "[compare]\nalone = true\n[privacy]"),), InputError, "compare.alone refused"),
         ({}, (("[privacy]", "[checks]\nexactness = true\n[privacy]"),), InputError, "checks.exactness refused"),

@@ -129,3 +129,20 @@ def test_a_job_against_fewer_colluders_than_the_budget_asks_for_is_refused(clini
     inputs = replace(inputs, site=replace(inputs.site, parties={**inputs.site.parties, "north": asked}))
     with pytest.raises(PolicyError, match=r"privacy\.colluders is less than north's budget asks for"):
         inputs.check_budgets(0)
+
+
+@pytest.mark.parametrize("whose", ["job", "site"])
+def test_a_delta_that_the_rows_are_too_few_for_is_refused(clinics, whose: str) -> None:
+    write(clinics)
+    inputs = clinics.load_inputs()
+    job, north = inputs.job, inputs.site.parties["north"]
+    most = 1 / len(inputs.tables["north"])
+    if whose == "job":
+        privacy = replace(job.settings.privacy, delta=most)
+        inputs = replace(inputs, job=replace(job, settings=replace(job.settings, privacy=privacy)))
+    else:
+        loose = replace(north, privacy=replace(north.privacy, delta=most))
+        inputs = replace(inputs, site=replace(inputs.site, parties={**inputs.site.parties, "north": loose}))
+    words = {"job": r"privacy\.delta is too large for the rows of north", "site": "the delta of north's budget is too"}
+    with pytest.raises(PolicyError, match=words[whose]):
+        inputs.check_budgets(0)

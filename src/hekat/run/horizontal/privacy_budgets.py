@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from hekat.data import Table
-from hekat.errors import InputError, PolicyError
+from hekat.errors import InputError
 from hekat.job.horizontal.job_file import Job
 from hekat.job.site_file import Site
 from hekat.model import Model
@@ -16,7 +16,7 @@ from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan, samples_ahead
-from hekat.run.rows.privacy_budget import open_budget_for
+from hekat.run.rows.privacy_budget import check_deltas, open_budget_for
 from hekat.state.privacy_budget import PrivacyBudget, Spent
 
 
@@ -41,18 +41,14 @@ def check_budgets(
     job: Job, site: Site, tables: Mapping[str, Table], plan: PrivacyPlan, sums: SumPlan
 ) -> dict[str, Spent]:
     """What each party's rows have spent so far. Raises BudgetError where the rounds of `sums` ahead would pass its
-    limit, PolicyError for a delta that its rows are too few for; to be called before training."""
+    limit, PolicyError for a delta of the job or site that its rows are too few for; to be called before training."""
     privacy = plan.settings
     samples = samples_ahead(sums, Participation(job.settings.sums, job.digest))
     spent = {}
     for party, table in tables.items():
-        if privacy.unit == "row" and privacy.delta >= 1 / len(table):
-            raise PolicyError(
-                f"privacy.delta is too large for the rows of {party}",
-                expected=f"far less than 1 over its rows, {1 / len(table):.3g}: by that chance a row may show whole",
-                got=f"{privacy.delta:g}",
-                cure="lower privacy.delta in the job",
-            )
+        budget = open_budget(job, site, party)
+        unit_count = len(table) if privacy.unit == "row" else len(job.settings.parties)
+        check_deltas(party, privacy.delta, budget, unit_count)
         means, _ = privacy.moments_of(table.feature_names)
         if job.sparse and means.any():
             raise InputError(
@@ -62,5 +58,5 @@ def check_budgets(
                 cure="set these means to 0; the spread scales sparse columns alike",
             )
         ahead = [plan.claimed] * sum(party in parties for parties in samples.values())
-        spent[party] = open_budget(job, site, party).check_ahead(ahead)
+        spent[party] = budget.check_ahead(ahead)
     return spent

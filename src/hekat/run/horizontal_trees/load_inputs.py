@@ -20,7 +20,7 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parti
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
-from hekat.run.rows.privacy_budget import open_budget_for
+from hekat.run.rows.privacy_budget import check_deltas, open_budget_for
 from hekat.run.rows.tables import arrange_tables, check_test_table
 from hekat.state.privacy_budget import PrivacyBudget
 
@@ -50,7 +50,9 @@ class RowTreesInputs(RowsInputs):
 
     def check_budgets(self, rounds_done: int) -> None:
         settings = self.job.settings
-        for budget in self.budgets.values():
+        for party, budget in self.budgets.items():
+            assert settings.privacy is not None  # there are budgets
+            check_deltas(party, settings.privacy.delta, budget, len(self.tables[party]))
             budget.check_ahead([settings.leaf_noise.claimed] * (settings.training.max_iter - rounds_done))
 
     def split(self, table: Table) -> tuple[Table, Table | None]:

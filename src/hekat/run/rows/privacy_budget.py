@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hekat.errors import PolicyError
 from hekat.job.granted_budgets import granted_budget
 from hekat.job.site_file import Site
 from hekat.protocol.noise_claim import NoiseClaim, colluders_of
@@ -19,3 +20,25 @@ def open_budget_for(site: Site, party: str, claim: NoiseClaim, *, unit: str, lea
         party, unit, claim.neighbours, colluders_of(claim, least_parties), least_parties, "the job's privacy."
     )
     return budget
+
+
+def check_deltas(party: str, delta: float, budget: PrivacyBudget, unit_count: int) -> None:
+    """Raise PolicyError where the job's delta, or the delta that the site reckons what is spent at, is too large for
+    so many rows, or parties."""
+    unit = "rows" if budget.terms.unit == "row" else "parties"
+    for what, value, place in (
+        (f"privacy.delta is too large for the {unit} of {party}", delta, "privacy.delta in the job"),
+        (
+            f"the delta of {party}'s budget is too large for its {unit}",
+            budget.terms.delta,
+            f"delta in [party.{party}.privacy] of the site file",
+        ),
+    ):
+        if value >= 1 / unit_count:
+            raise PolicyError(
+                what,
+                expected=f"far less than 1 over {unit_count} {unit}, {1 / unit_count:.3g}: by that chance one may show "
+                "whole",
+                got=f"{value:g}",
+                cure=f"lower {place}",
+            )
