@@ -168,7 +168,7 @@ def _private(results: Results) -> tuple[str, str, str, str, str, str] | None:
 
 
 def _noise(results: Results) -> tuple[str, str, str, str, str, str] | None:
-    row = _row(results["noise"], path="ifma", what="1048576 numbers, s = 1023")
+    row = _row(results["noise"], path="ifma", what="1,048,576 numbers, s = 1023")
     return row and (
         "exact discrete Gaussian noise, one core",
         "privacy.md",

@@ -62,7 +62,7 @@ def _measure(engine: CpuEngine, deviation: Fraction, repeats: int) -> dict[str, 
     return {
         "path": engine.path,
         "operation": "sample_discrete_gaussian",
-        "what": f"{COUNT} numbers, s = {deviation}",
+        "what": f"{COUNT:,} numbers, s = {deviation}",
         "ms": round(seconds * 1e3, 2),
         "millions_a_second": round(COUNT / seconds / 1e6, 1),
         "times_numpy": round(median(other / one for one, other in turns), 2),

@@ -23,7 +23,7 @@ def noise(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_noise_is_timed_once_its_variance_is_right(noise: Any) -> None:
     rows = noise.measure_noise(CpuEngine(1), 1)
-    assert [row["what"] for row in rows] == [f"16384 numbers, s = {s}" for s in (4, 1023, 1024)]
+    assert [row["what"] for row in rows] == [f"16,384 numbers, s = {s}" for s in (4, 1023, 1024)]
     assert all(row["millions_a_second"] > 0 and row["times_numpy"] > 0 for row in rows)
 
 
