@@ -1,12 +1,8 @@
-"""Tests that wait come first, and the long run has a worker that computes meanwhile."""
+"""Tests that wait come first."""
 
 from __future__ import annotations
 
-import os
-from types import SimpleNamespace
-
 import pytest
-from tests.marks.waits import pytest_xdist_auto_num_workers
 
 pytest_plugins = ["pytester"]
 
@@ -20,15 +16,3 @@ def test_those_that_wait_come_first_and_the_others_stay_in_order(pytester: pytes
     )
     lines = pytester.runpytest_inprocess("-p", "tests.marks.waits", "-q", "--collect-only").outlines
     assert [line[-1] for line in lines if "::" in line] == list("436125")
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system binds no process to a processor")
-def test_the_long_run_has_a_worker_more_than_processors(monkeypatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2})
-
-    def workers(marks: str) -> int | None:
-        return pytest_xdist_auto_num_workers(SimpleNamespace(getoption={"markexpr": marks}.__getitem__))
-
-    assert workers("long") == 4
-    assert workers("not long") is None
-    assert workers("") is None
