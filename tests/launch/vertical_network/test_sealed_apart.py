@@ -31,7 +31,8 @@ def test_roles_at_their_own_sites_train_a_sealed_network(fork, tmp_path, protect
     assert all(np.unique(share[..., 1]).size > 2 for share in shares)
     losses = [[one["loss"] for one in load_summary(apart.run_of(role))["epochs"]] for role in PARTIES]
     assert [len(one) for one in losses] == [2, 2]
-    assert all(0 < loss < 1 for loss in losses[0])
+    # Weights begin at random: the first epoch's loss may pass 1, and a wrong opening is anywhere mod 2^64.
+    assert all(0 < loss < 8 for loss in losses[0])
     ledgers = [str(apart.run_of(role) / "ledger" / f"{role}.jsonl") for role in PARTIES]
     assert main(["audit", *ledgers, "--job", str(apart.together / "job.toml")]) == 0
 
