@@ -125,6 +125,19 @@ class PrivacyBudget:
                 cure="raise it, or let the site's owner set colluders there, the parties that may work together",
             )
 
+    def check_delta(self, party: str, count: int, whose: str) -> None:
+        """Raise PolicyError where the budget's delta, of `party`, lets one of `count` rows or parties show whole;
+        `whose` says which ones."""
+        delta = self._terms.delta
+        if delta >= 1 / count:
+            raise PolicyError(
+                f"the delta of {party}'s budget is too large for {whose}",
+                expected=f"far less than 1 over {whose} in [{toml_key('party', party, 'privacy')}]: by that chance one "
+                "of them may show whole",
+                got=f"{delta:g}",
+                cure="let the site's owner grant a budget of a smaller delta, under another data_set",
+            )
+
     def spent(self) -> Spent:
         """What was spent so far, by all jobs. Raises StateError where the file is damaged or another data set's."""
         return self._weigh(self._look())

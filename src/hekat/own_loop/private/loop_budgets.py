@@ -11,7 +11,6 @@ from hekat.ledger.privacy.records import WAIVED_TEXT, record_waived
 from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.state.privacy_budget import PrivacyBudget, Spent
-from hekat.toml_text import toml_key
 
 
 @dataclass(frozen=True)
@@ -58,15 +57,7 @@ class RowsBudget:
 
     def check_delta(self, count: int, whose: str) -> None:
         """Raise PolicyError where the budget's delta lets one of `count` rows or parties show whole."""
-        delta = self._budget.terms.delta
-        if delta * count >= 1:
-            table = toml_key("party", self._party, "privacy")
-            raise PolicyError(
-                f"the delta of {self._party}'s budget is too large for {whose}",
-                expected=f"far less than 1 over {whose} in [{table}]: by that chance one of them may show whole",
-                got=f"{delta:g}",
-                cure="let the site's owner grant a budget of a smaller delta, under another data_set",
-            )
+        self._budget.check_delta(self._party, count, whose)
 
     def check_ahead(self, round_number: int, release: Release) -> None:
         """Raise BudgetError where a noised sum would pass the limit; StateError."""

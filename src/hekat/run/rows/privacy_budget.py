@@ -26,19 +26,12 @@ def check_deltas(party: str, delta: float, budget: PrivacyBudget, unit_count: in
     """Raise PolicyError where the job's delta, or the delta that the site reckons what is spent at, is too large for
     so many rows, or parties."""
     unit = "rows" if budget.terms.unit == "row" else "parties"
-    for what, value, place in (
-        (f"privacy.delta is too large for the {unit} of {party}", delta, "privacy.delta in the job"),
-        (
-            f"the delta of {party}'s budget is too large for its {unit}",
-            budget.terms.delta,
-            f"delta in [party.{party}.privacy] of the site file",
-        ),
-    ):
-        if value >= 1 / unit_count:
-            raise PolicyError(
-                what,
-                expected=f"far less than 1 over {unit_count} {unit}, {1 / unit_count:.3g}: by that chance one may show "
-                "whole",
-                got=f"{value:g}",
-                cure=f"lower {place}",
-            )
+    if delta >= 1 / unit_count:
+        raise PolicyError(
+            f"privacy.delta is too large for the {unit} of {party}",
+            expected=f"far less than 1 over {unit_count} {unit}, {1 / unit_count:.3g}: by that chance one may show "
+            "whole",
+            got=f"{delta:g}",
+            cure="lower privacy.delta in the job",
+        )
+    budget.check_delta(party, unit_count, f"its {unit_count:,} {unit}")
