@@ -1,4 +1,4 @@
-"""`hekat audit`: what did each party learn, in which step; and do two parties' ledgers tell the same story?"""
+"""`hekat audit`: what did each party learn, in which step; and do ledgers, and the job, tell the same story?"""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import PartyPublicKey
+from hekat.cli.audit_claims import find_differences, say_differences
 from hekat.cli.exit_codes import ExitCode
 from hekat.command_name import as_called
 from hekat.errors import InputError, LedgerError
-from hekat.job.load_any_job import load_any_job
+from hekat.job.load_any_job import AnyJob, load_any_job
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.launch.vertical.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
@@ -31,9 +32,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "audit",
         help="verify ledgers: what each party learned, and whether two agree",
         description="With a run's folder: verify every ledger in it and say what each party learned, step by step. "
-        "With two ledger files: check that everything one sent the other received, byte for byte. "
+        "With two ledger files: check that everything one sent the other received, byte for byte. Claims of "
+        "differential privacy are compared between parties, and with --job held against the job's settings. "
         "With a party's state folder: verify what its site refused, and list it.",
-        epilog="Exit code 1 where ledgers disagree, are missing or are not signed, 2 where one does not hold, "
+        epilog="Exit code 1 where ledgers disagree, with one another or with the job, are missing or are not signed, 2 "
+        "where one does not hold, "
         "or claims an epsilon that does not follow from its noise and releases. Public "
         "keys come from the run's parties.json; to rule out that somebody exchanged it, pass the file you pinned with "
         "--parties, or a job that names party keys with --job.",
@@ -54,7 +57,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     ledgers = [ledger for path in options.paths for ledger in _find_ledgers(path, options.party)]
-    stated = _keys_of_job(options)
+    job = None if options.job is None else load_any_job(options.job)
+    stated = {} if job is None else _keys_of_job(job, options)
     reports = [audit(path, _public_key(path, options.parties, stated)) for path in ledgers]
     reconciled = [
         reconcile(a, b)
@@ -62,13 +66,15 @@ def run(options: argparse.Namespace) -> int:
         for b in reports[number + 1 :]
         if any(peer.peer == b.party for peer in a.passed) or any(peer.peer == a.party for peer in b.passed)
     ]
-    agree = all(found.agrees for found in reconciled)
+    unlike = find_differences(reports, job)
+    agree = not unlike and all(found.agrees for found in reconciled)
     missing = _find_missing(options, reports, stated)
     unsigned = [report.party for report in reports if not report.signed]
     if options.json:
         content = {
             "ledgers": [json.loads(report.to_json()) for report in reports],
             "reconciled": [json.loads(found.to_json()) for found in reconciled],
+            "claims": {"job": None if job is None else job.name, "disagreements": unlike},
             "missing": missing,
             "unsigned": unsigned,
         }
@@ -77,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(content, indent=1) + "\n")
     else:
         _show(reports, [printable(found.to_text(), keep="\n") for found in reconciled])
+        sys.stdout.write(printable(say_differences(reports, job, unlike), keep="\n"))
         _tell_stopped(reports)
         _tell_predictions(options.paths)
         _warn(missing, unsigned, agree=agree)
@@ -128,7 +135,7 @@ def _warn(missing: list[str], unsigned: list[str], *, agree: bool) -> None:
     lines = [f"NO LEDGER of {party}: what it learned cannot be told" for party in missing]
     lines += [f"NOT SIGNED: the ledger of {party}; lines may be missing at its end" for party in unsigned]
     if not agree:
-        lines.append("LEDGERS DISAGREE: see above")
+        lines.append("LEDGERS DISAGREE, with one another or with the job: see above")
     if lines:
         sys.stdout.write("\n" + "".join(f"WARNING: {printable(line)}\n" for line in lines))
 
@@ -182,19 +189,17 @@ def _ledgers_of(party: str, found: list[Path], path: Path) -> list[Path]:
     )
 
 
-def _keys_of_job(options: argparse.Namespace) -> Mapping[str, PartyPublicKey]:
-    """The party keys of the job that --job names; none without it."""
-    if options.job is None:
-        return {}
-    if options.parties is not None:
+def _keys_of_job(job: AnyJob, options: argparse.Namespace) -> Mapping[str, PartyPublicKey]:
+    """The party keys of the job that --job names; none of a job without, where --parties has them."""
+    keys = job.party_keys
+    if keys and options.parties is not None:
         raise InputError("--job and --parties both say whose keys hold", expected="one of them", cure="leave one out")
-    keys = load_any_job(options.job).party_keys
-    if not keys:
+    if not keys and options.parties is None:
         raise LedgerError(
             f"{options.job} names no party keys",
             expected="a job with [party_keys]",
             got="none",
-            cure="pass the file of pinned public keys with --parties",
+            cure="pass the file of pinned public keys with --parties as well",
         )
     return keys
 

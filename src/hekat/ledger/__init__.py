@@ -1,6 +1,7 @@
 """Each party's signed record of what passed, and the answers it gives afterwards."""
 
 from hekat.ledger.audit import AuditReport, audit, audit_bytes
+from hekat.ledger.claims import compare_claims
 from hekat.ledger.condense import Condensed, condense
 from hekat.ledger.ledger import Ledger
 from hekat.ledger.reconcile import Reconciliation, reconcile
@@ -14,6 +15,7 @@ __all__ = [
     "RecordedChannel",
     "audit",
     "audit_bytes",
+    "compare_claims",
     "condense",
     "reconcile",
 ]

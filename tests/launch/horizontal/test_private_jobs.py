@@ -149,6 +149,24 @@ def test_an_audit_reckons_from_each_ledger_what_the_run_claims(
     shown = capsys.readouterr().out
     assert "protects one row (zero-out) at delta 0.0001" in shown
     assert "sums with noise: 2 charged before they left, 2 sent" in shown
+    assert "Claims of differential privacy of east, north, south: 0 differences" in shown
+
+
+@pytest.mark.parametrize(("noise", "code"), [("4.0", 0), ("8.0", 1)])
+def test_an_audit_holds_ledgers_against_the_job(
+    played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], noise: str, code: int
+) -> None:
+    (run,) = (played / "runs").iterdir()
+    job = write_job(tmp_path, ("noise = 4.0", f"noise = {noise}"))
+    options = [str(run), "--job", str(job), "--parties", str(run / "parties.json")]
+    capsys.readouterr()
+    assert main(["audit", *options]) == code
+    shown = capsys.readouterr().out
+    assert ("the noise z is 4 at east, north, south; 8 by the job" in shown) == (code == 1)
+    assert ("WARNING: LEDGERS DISAGREE, with one another or with the job" in shown) == (code == 1)
+    assert main(["audit", *options, "--json"]) == code
+    found = json.loads(capsys.readouterr().out)["claims"]
+    assert (found["job"], bool(found["disagreements"])) == ("visits", code == 1)
 
 
 def test_a_waived_budget_stands_in_ledger_audit_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,6 +66,8 @@ def test_a_run_says_what_it_promised_and_spends_it_once(clinics, tmp_path, capsy
     (ledger,) = json.loads(capsys.readouterr().out)["ledgers"]
     assert [one["epsilon"] for one in ledger["privacy"]["charged"]] == costs
     assert (ledger["privacy"]["sent_count"], ledger["privacy"]["exact_count"]) == (3, 0)
+    job, keys = str(clinics.folder / "job.toml"), str(run.folder / "parties.json")
+    assert main(["audit", str(run.folder), "--job", job, "--parties", keys]) == 0
     # The same job again would add as much: 3 and 3 are less than 6 by composition, but more than 4.
     write(clinics, limit=4.0, head='test_data = "test"')
     with pytest.raises(BudgetError, match="the privacy budget of data set 'patients of north' is spent"):

@@ -15,6 +15,8 @@ from hekat.ledger.audit import AuditReport
 from hekat.ledger.privacy.reckon import UPLOAD_KIND
 from hekat.ledger.privacy.records import SETUP_STEP, WAIVED, ChargeRecord, LabelsRecord, NoiseRecord
 from hekat.privacy.accounting import epsilon_of, fit_to_lane
+from hekat.privacy.accounting.leaf_sums import sensitivity_of_leaves
+from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.protocol.secure_sum.masked.messages import UploadMessage
 from hekat.protocol.vertical.label_privacy import RandomisedResponse
 from hekat.wire import Disclosure, kind_name
@@ -24,7 +26,9 @@ pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 KEY = PartyKey.generate()
 DELTA = 1e-5
 ONE = fit_to_lane(clip=1.0, alpha=1.0, value_count=25, noise=4.0, honest=2, party_count=4, lane_bits=16)
-NOISE = NoiseRecord.of(ONE, unit="row", neighbours="zero-out", delta=DELTA, sampling=1.0, least=3, every_sum=True)
+NOISE = NoiseRecord.of(ONE, PrivacySettings("row", 1.0, DELTA, noise=4.0, divisor=100), least=3, every_sum=True)
+
+LEAVES = replace(NOISE, levels=None, clip=None, value_count=2 * 16, sensitivity=sensitivity_of_leaves(1), std=1000.0)
 
 
 def charged(count: int, noise: NoiseRecord = NOISE) -> ChargeRecord:
@@ -129,7 +133,17 @@ def _(out: Written) -> None:
 
 @fault("noise that is too small for a Gaussian", "a std of 4")
 def _(out: Written) -> None:
-    replace(NOISE, levels=None, sensitivity=0.1, std=0.3).write(out.ledger)
+    replace(NOISE, std=3.0).write(out.ledger)
+
+
+@fault("sums of leaves that a row is said to move less than its derivatives do", "256.707 or more, from the sums of a")
+def _(out: Written) -> None:
+    replace(LEAVES, sensitivity=LEAVES.sensitivity / 1.001).write(out.ledger)
+
+
+@fault("leaves of three trees, which a row moves further than one", "the sums of a row's leaves")
+def _(out: Written) -> None:
+    replace(LEAVES, value_count=2 * 3 * 16).write(out.ledger)
 
 
 @fault("another delta in the middle", "one unit, neighbours and delta")

@@ -53,6 +53,25 @@ def test_rows_and_their_noise_are_all_that_is_in_the_mean(monkeypatch: pytest.Mo
     assert second.epsilon_at_one <= second.epsilon
 
 
+def test_epsilon_of_a_call_is_reckoned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reckoned: list[tuple[dict, float]] = []
+
+    def reckon(counts, delta, neighbours):
+        reckoned.append((dict(counts), delta))
+        return epsilon_of(counts, delta, neighbours)
+
+    monkeypatch.setattr(private_mean, "epsilon_of", reckon)
+
+    def play(party):
+        rows = clip_rows({"w": _gradients(party.name)}, clip=0.5)
+        return [party.aggregate_private(rows, clip=0.5, noise=3.0, delta=1e-5, divisor=60) for _ in range(2)]
+
+    means = hekat.federate(play, PARTIES).results["north"]
+    # Against the claim's coalition and against one party, at each party and call.
+    assert len(reckoned) == 2 * 2 * len(PARTIES)
+    assert means[0].epsilon < means[1].epsilon
+
+
 def _settings():
     from hekat.protocol.secure_sum.settings import SumSettings
 

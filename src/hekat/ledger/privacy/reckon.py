@@ -11,6 +11,7 @@ from hekat.errors import LedgerError
 from hekat.ledger.entry import LedgerEntry
 from hekat.ledger.privacy.records import WAIVED, ChargeRecord, LabelsRecord, NoiseRecord, finite, record_in
 from hekat.privacy.accounting import Neighbours, Release, epsilon_of
+from hekat.privacy.accounting.leaf_sums import least_sensitivity_of_leaves
 from hekat.privacy.accounting.mechanism import LEAST_STD, sensitivity_of
 
 UPLOAD_KIND = "horizontal/upload"
@@ -107,10 +108,14 @@ def reckon_privacy(entries: Iterable[LedgerEntry]) -> PrivacyAudit | None:
 
 
 def _take_noise(found: _Found, noise: NoiseRecord, entry: LedgerEntry) -> None:
-    if noise.levels is not None:
-        least = sensitivity_of(noise.levels, noise.value_count)
-        if noise.sensitivity < least * (1 - _NEAR):
-            refuse_claim(entry, f"a sensitivity of {least:.6g} or more, from levels and values", noise.sensitivity)
+    # Sums of other things than clipped vectors are of derivatives in leaves of trees.
+    least, why = (
+        (least_sensitivity_of_leaves(noise.value_count), "the sums of a row's leaves")
+        if noise.levels is None
+        else (sensitivity_of(noise.levels, noise.value_count), "levels and values")
+    )
+    if noise.sensitivity < least * (1 - _NEAR):
+        refuse_claim(entry, f"a sensitivity of {least:.6g} or more, from {why}", noise.sensitivity)
     if noise.std < LEAST_STD:
         refuse_claim(entry, f"a std of {LEAST_STD:g} levels or more", noise.std)
     for claimed, others in (
@@ -155,11 +160,16 @@ def _take_charge(found: _Found, charge: ChargeRecord, entry: LedgerEntry) -> Non
 
 
 def _take_upload(found: _Found, entry: LedgerEntry) -> None:
-    step = entry.step.partition("/upload-")[0]
+    step = summed_in(entry)
     if step in found.charged:
         found.sent.add(step)
     else:
         found.exact.setdefault(step, entry)
+
+
+def summed_in(upload: LedgerEntry) -> str:
+    """The step whose sum an upload is a part of."""
+    return upload.step.partition("/upload-")[0]
 
 
 def _check_labels(replaced: LabelsRecord, entry: LedgerEntry) -> None:

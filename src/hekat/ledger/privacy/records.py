@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
-from typing import ClassVar, Final, Self, cast, get_type_hints
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import ClassVar, Final, Protocol, Self, cast, get_type_hints
 
 from hekat.ledger.entry import LedgerEntry, canonical_json, damaged
 from hekat.ledger.ledger import Ledger
@@ -26,6 +26,22 @@ UNITS: Final = ("row", "party")
 _MOST_COUNT = 10**12
 # Numbers beyond it, or below its inverse, are no job's, and their squares would not be numbers.
 _MOST = 2.0**100
+
+
+class Promise(Protocol):
+    """Whose term is bounded, how one of them differs, at which delta, and the chance of a row to be in a sum."""
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def neighbours(self) -> str: ...
+
+    @property
+    def delta(self) -> float: ...
+
+    @property
+    def sampling(self) -> float: ...
 
 
 class UnsoundError(ValueError):
@@ -51,9 +67,11 @@ class PrivacyRecord:
             content = None
         kinds = get_type_hints(cls)
         names = [one.name for one in fields(cls)]
-        if not isinstance(content, dict) or set(content) != set(names):
+        # Earlier ledgers lack the numbers that came later, which have defaults.
+        needed = {one.name for one in fields(cls) if one.default is MISSING}
+        if not isinstance(content, dict) or not needed <= set(content) <= set(names):
             raise UnsoundError(f"the numbers {', '.join(names)}")
-        found = cls(**{name: _as(kinds[name], name, content[name]) for name in names})
+        found = cls(**{name: _as(kinds[name], name, value) for name, value in content.items()})
         found.check()
         return found
 
@@ -68,7 +86,8 @@ class NoiseRecord(PrivacyRecord):
     `noise` is z, the multiplier against `colluders` of `least_parties`, the fewest in a sum, and `noise_at_one` against
     one party by itself. `std` is of one party's noise, and `sensitivity` the most by which a `unit` moves a sum, both
     in levels; `levels`: the clip in levels, from which the sensitivity follows, None for sums of other things than
-    clipped vectors. `every_sum`: whether the role sends sums without noise in no step.
+    clipped vectors. `every_sum`: whether the role sends sums without noise in no step. `clip`: the norm that is so many
+    levels, in the units of what is summed.
     """
 
     NAME: ClassVar[str] = "differential privacy: noise of the sums from here on"
@@ -86,19 +105,18 @@ class NoiseRecord(PrivacyRecord):
     std: float
     levels: int | None
     every_sum: bool
+    clip: float | None = None
 
     @classmethod
-    def of(
-        cls, one: NoisedSum, *, unit: str, neighbours: str, delta: float, sampling: float, least: int, every_sum: bool
-    ) -> NoiseRecord:
-        """The record of sums by the mechanism `one`, of `least` parties and more."""
+    def of(cls, one: NoisedSum, promise: Promise, *, least: int, every_sum: bool) -> NoiseRecord:
+        """The record of sums by the mechanism `one`, of `least` parties and more, which keep to `promise`."""
         return cls(
-            unit,
-            neighbours,
-            delta,
+            promise.unit,
+            promise.neighbours,
+            promise.delta,
             one.noise,
             one.noise_against(1, least),
-            sampling,
+            promise.sampling,
             least - one.honest,
             least,
             one.party_count,
@@ -107,6 +125,7 @@ class NoiseRecord(PrivacyRecord):
             one.std,
             one.levels,
             every_sum,
+            one.clip,
         )
 
     @property
@@ -126,6 +145,8 @@ class NoiseRecord(PrivacyRecord):
             raise UnsoundError("a delta above 0 and below 1, and a sampling above 0 and up to 1")
         if not all(1 / _MOST <= one <= _MOST for one in (self.noise, self.noise_at_one, self.sensitivity, self.std)):
             raise UnsoundError("noise, sensitivity and std above 0")
+        if not (self.clip is None or 1 / _MOST <= self.clip <= _MOST):
+            raise UnsoundError("a clip above 0")
         if not 1 <= self.colluders < self.least_parties <= self.party_count <= _MOST_COUNT:
             raise UnsoundError("colluders, least_parties and party_count that rise from 1")
         if not 1 <= self.value_count <= _MOST_COUNT or not (self.levels is None or 1 <= self.levels <= _MOST_COUNT):

@@ -22,7 +22,8 @@ def say_privacy(found: PrivacyAudit) -> str:
 
 def _say_noise(noise: NoiseRecord) -> list[str]:
     rows = "" if noise.sampling == 1 else f", each row in a sum by a secret coin of {noise.sampling:g}"
-    clip = "a bound that the job's kind sets" if noise.levels is None else f"a clip of {noise.levels:,} levels"
+    norm = "" if noise.clip is None else f"{noise.clip:.4g}, or "
+    clip = "a bound that the job's kind sets" if noise.levels is None else f"a clip of {norm}{noise.levels:,} levels"
     return [
         f"  protects one {noise.unit} ({noise.neighbours}) at delta {noise.delta:g}{rows}",
         f"  noise z = {noise.noise:.4g} against {noise.colluders} of the fewest {noise.least_parties} parties in a sum "

@@ -55,6 +55,8 @@ class PrivateMeans:
     at_one: dict[Release, int] = field(default_factory=dict)
     promise: tuple[str, str, float] | None = None
     """Unit, neighbours and delta of the first call: losses of others do not add up."""
+    cost: tuple[float, float] = (0.0, 0.0)
+    """Epsilon of all calls charged so far: against the claim's coalition, and against one party by itself."""
 
     def plan(
         self, part: ClippedRows | Mapping[str, Any], privacy: PrivacySettings
@@ -152,26 +154,14 @@ class PrivateMeans:
         spent = None if self.budget is None else self.budget.charge(self.channel.session_id, number, claimed)
         for counts, one in ((self.claimed, claimed), (self.at_one, at_one)):
             counts[one] = counts.get(one, 0) + 1
-        NoiseRecord.of(
-            mechanism,
-            unit=privacy.unit,
-            neighbours=privacy.neighbours,
-            delta=privacy.delta,
-            sampling=1.0,
-            least=least,
-            every_sum=False,
-        ).write(ledger)
+        NoiseRecord.of(mechanism, privacy, least=least, every_sum=False).write(ledger)
         total, limit = (None, None) if spent is None else (finite(spent.epsilon), spent.limit)
-        epsilon, epsilon_at_one = self._epsilons(privacy)
-        count = sum(self.claimed.values())
-        ChargeRecord(count, finite(epsilon), finite(epsilon_at_one), total, limit).write(ledger, step)
-
-    def _epsilons(self, privacy: PrivacySettings) -> tuple[float, float]:
-        """Of all calls so far: against the claim's coalition, and against one party by itself."""
-        claimed, at_one = (
+        epsilon, epsilon_at_one = (
             epsilon_of(counts, privacy.delta, privacy.neighbours) for counts in (self.claimed, self.at_one)
         )
-        return claimed, at_one
+        self.cost = epsilon, epsilon_at_one
+        count = sum(self.claimed.values())
+        ChargeRecord(count, finite(epsilon), finite(epsilon_at_one), total, limit).write(ledger, step)
 
     def read(self, step: str, found: IntegerSums, mechanism: NoisedSum, privacy: PrivacySettings) -> PrivateMean:
         """The mean of the opened sums of a call that was charged, with the loss of all calls so far.
@@ -183,6 +173,6 @@ class PrivateMeans:
         unit = mechanism.granularity / divisor
         return PrivateMean(
             {name: np.asarray(unit * levels) for name, levels in found.tensors.items()},
-            *self._epsilons(privacy),
+            *self.cost,
             privacy.delta,
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from hekat.codec.clip import FloatArray
 from hekat.first_few import first_few
+from hekat.ledger.privacy.records import NoiseRecord
 from hekat.privacy.accounting import Neighbours, NoisedSum, Release, fit_to_lane
 from hekat.protocol.noise_claim import check_noise_claim, colluders_of, noise_of
 from hekat.protocol.setting_checks import check_choice, refuse_setting
@@ -140,6 +141,11 @@ class PrivacyPlan:
     colluders: int
     claimed: Release
     at_one: Release
+
+    def describe(self) -> NoiseRecord:
+        """What the ledger says of it. All sums of a job with noise bear it."""
+        least = self.mechanism.honest + self.colluders
+        return NoiseRecord.of(self.mechanism, self.settings, least=least, every_sum=True)
 
     @property
     def loss_unit(self) -> float:

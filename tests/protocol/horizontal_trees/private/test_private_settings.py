@@ -10,7 +10,8 @@ from tests.protocol.horizontal_trees.private.private_rehearsal import SMALL, pri
 
 from hekat.errors import InputError
 from hekat.model.trees import TreeTraining, make_objective
-from hekat.protocol.horizontal_trees.private.settings import LEVELS, plan_leaf_noise, sensitivity_of_leaves
+from hekat.privacy.accounting.leaf_sums import LEVELS, sensitivity_of_leaves
+from hekat.protocol.horizontal_trees.private.settings import plan_leaf_noise
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import SumSettings
 

@@ -13,8 +13,9 @@ from tests.protocol.horizontal_trees.trees_rehearsal import PARTIES, Rehearsal, 
 
 from hekat.errors import BudgetError, PartyStoppedError
 from hekat.model.trees import TreeTraining, bin_rows, make_objective
+from hekat.privacy.accounting.leaf_sums import LEVELS
 from hekat.protocol.horizontal_trees.private import training
-from hekat.protocol.horizontal_trees.private.settings import LEVELS, SHRINKING_STDS
+from hekat.protocol.horizontal_trees.private.settings import SHRINKING_STDS
 
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 

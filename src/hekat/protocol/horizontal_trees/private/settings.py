@@ -1,11 +1,6 @@
 """What a job of trees across rows promises of every sum, and the noise that keeps it.
 
-With public splits only the sums of derivatives in leaves open. A row is in one leaf of each tree. For two classes its
-part is g = p - y and h = p (1 - p) with g^2 + h^2 <= 1: for y = 0 that is p^2 (1 + (1 - p)^2), which rises to 1 at
-p = 1.
-For more classes it lies in as many trees as there are classes, and all its parts together have a norm of sqrt(2) at the
-most: with phi(p) = p^2 (1 + c^2 (1 - p)^2), c <= 3/2, phi(p) / p rises, so that the parts of other classes are at most
-phi(1 - q), q the probability of the row's own class, and so is its own.
+With public splits only the sums of derivatives in leaves open.
 """
 
 from __future__ import annotations
@@ -22,6 +17,7 @@ from hekat.first_few import first_few
 from hekat.ledger.privacy.records import NoiseRecord
 from hekat.model.trees import ColumnBins, TreeTraining
 from hekat.privacy.accounting import Neighbours, Release, epsilon_of
+from hekat.privacy.accounting.leaf_sums import LEVELS, sensitivity_of_leaves
 from hekat.privacy.accounting.mechanism import LEAST_STD
 from hekat.privacy.noise import DiscreteGaussian
 from hekat.protocol.horizontal_trees.binning.agree_on_bins import INDICATOR_EDGES
@@ -31,8 +27,6 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parti
 from hekat.protocol.secure_sum.settings import SumSettings
 from hekat.protocol.setting_checks import refuse_setting
 
-LEVELS = 256
-"""Levels of a derivative of 1; a row's derivatives are rounded to the nearest ones."""
 SHRINKING_STDS = 3.0
 """A leaf's sum of second derivatives is added to by so many standard deviations of the noise: leaves whose rows are
 fewer than the noise are worth little, and would otherwise carry noise into scores."""
@@ -180,11 +174,6 @@ def plan_leaf_noise(
         maximum=maximum,
         sensitivity=sensitivity,
     )
-
-
-def sensitivity_of_leaves(tree_count: int) -> float:
-    """D2, in levels: the most by which one row moves the sums of an iteration, rounding to the nearest included."""
-    return LEVELS * math.sqrt(1 if tree_count == 1 else 2) + math.sqrt(2 * tree_count) / 2
 
 
 def check_only_noised(training: TreeTraining, *, classes: bool, hold_out: float, check_sum: bool) -> None:

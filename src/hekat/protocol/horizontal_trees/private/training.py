@@ -21,8 +21,9 @@ from hekat.ledger.privacy.records import SETUP_STEP, ChargeRecord, finite
 from hekat.model.trees import Tree, bin_rows, make_objective
 from hekat.model.trees.random_structure import draw_structure, with_leaf_values
 from hekat.model.trees.rounding import IntArray
+from hekat.privacy.accounting.leaf_sums import LEVELS
 from hekat.privacy.noise import draw_noise
-from hekat.protocol.horizontal_trees.private.settings import LEVELS, SHRINKING_STDS, LeafNoise
+from hekat.protocol.horizontal_trees.private.settings import SHRINKING_STDS, LeafNoise
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.horizontal_trees.state import TreesState, digest_trees, encode_totals
 from hekat.protocol.horizontal_trees.sums_ahead import leaves_step

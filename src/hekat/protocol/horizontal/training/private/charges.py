@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from hekat.ledger.privacy.records import SETUP_STEP, ChargeRecord, NoiseRecord, PrivacyRecord, finite
+from hekat.ledger.privacy.records import SETUP_STEP, ChargeRecord, PrivacyRecord, finite
 from hekat.privacy.accounting import Release, epsilon_of
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.training.training_state import RoundPrivacy
@@ -27,7 +27,7 @@ class Charges:
     ) -> None:
         self._plan, self._charge, self._record = plan, charge, record
         self._own = 0
-        record(self._describe(), SETUP_STEP)
+        record(plan.describe(), SETUP_STEP)
         self._rounds = 0
         self._by_party: Counter[str] = Counter()
         self._spent: Spent | None = None
@@ -56,15 +56,3 @@ class Charges:
             epsilon_of({one: count}, privacy.delta, privacy.neighbours) for one in (plan.claimed, plan.at_one)
         )
         return claimed, at_one
-
-    def _describe(self) -> NoiseRecord:
-        plan, privacy = self._plan, self._plan.settings
-        return NoiseRecord.of(
-            plan.mechanism,
-            unit=privacy.unit,
-            neighbours=privacy.neighbours,
-            delta=privacy.delta,
-            sampling=privacy.sampling,
-            least=plan.mechanism.honest + plan.colluders,
-            every_sum=True,
-        )
