@@ -5,7 +5,7 @@
 
 Everything goes through `hekat.federate` under protection `lattice`, all roles in one process, and is checked before it
 counts. Table 6 needs the extra `lora`, 6 GB of memory and about three minutes; the agreement takes a folder with
-images/ and credit/, and about three quarters of an hour.
+images/ and credit/, and about twenty minutes.
 
     PYTHONPATH=benchmarks python -m small_updates.measure_updates --data FOLDER
 """
