@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hekat.errors import InputError
 from hekat.privacy.accounting import NEIGHBOURS, Neighbours, noise_for, usual_colluders
+from hekat.privacy.accounting.largest_delta import delta_below
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
 _MOST = 2.0**40
@@ -64,6 +65,14 @@ def noise_of(claim: NoiseClaim, *, rounds: int, value_count: int, party_count: i
         value_count=value_count,
         party_count=party_count,
     )
+
+
+def check_delta(delta: float, count: int, units: str) -> None:
+    """Raise InputError for a delta that lets one of `count` rows or parties show whole; `units` says which ones."""
+    if expected := delta_below(delta, count, units):
+        raise InputError(
+            f"delta is too large for {units}", expected=expected, got=f"{delta:g}", cure="lower delta (privacy.delta)"
+        )
 
 
 def refuse_exact(name: str, expected: str, got: object) -> None:

@@ -23,6 +23,7 @@ from hekat.atomic_file import create_file, replace_file, write_all
 from hekat.disk_errors import disk_errors_as_state_errors, read_file
 from hekat.errors import BudgetError, PolicyError, StateError
 from hekat.privacy.accounting import Neighbours, Release, count_releases, epsilon_of, usual_colluders
+from hekat.privacy.accounting.largest_delta import delta_below
 from hekat.state.file_lock import locked
 from hekat.toml_text import toml_key
 
@@ -125,16 +126,15 @@ class PrivacyBudget:
                 cure="raise it, or let the site's owner set colluders there, the parties that may work together",
             )
 
-    def check_delta(self, party: str, count: int, whose: str) -> None:
+    def check_delta(self, party: str, count: int, units: str) -> None:
         """Raise PolicyError where the budget's delta, of `party`, lets one of `count` rows or parties show whole;
-        `whose` says which ones."""
+        `units` says which ones."""
         delta = self._terms.delta
-        if delta >= 1 / count:
+        if expected := delta_below(delta, count, units):
             raise PolicyError(
-                f"the delta of {party}'s budget is too large for {whose}",
-                expected=f"far less than 1 over {whose} in [{toml_key('party', party, 'privacy')}]: by that chance one "
-                "of them may show whole",
-                got=f"{delta:g}",
+                f"the delta of {party}'s budget is too large for {units}",
+                expected=expected,
+                got=f"{delta:g} in [{toml_key('party', party, 'privacy')}]",
                 cure="let the site's owner grant a budget of a smaller delta, under another data_set",
             )
 

@@ -269,7 +269,8 @@ def test_a_failed_round_stays_charged_and_a_resumed_one_is_charged_again(
         ({"budget": BUDGET.replace("4.0", "-1.0")}, (), JobError, "epsilon refused"),
         ({"budget": BUDGET.replace("1e-4", "1.5")}, (), JobError, "delta refused"),
         ({"budget": BUDGET.replace("patients", " ")}, (), JobError, "data_set refused"),
-        ({}, (("delta = 1e-4", "delta = 0.05"),), PolicyError, "too large for the rows of north"),
+        # Less than 1 over the rows of each party: the sums are of all of them.
+        ({}, (("delta = 1e-4", "delta = 0.007"),), InputError, "delta is too large for the 150 rows here"),
         (
             {"budget": BUDGET.replace("1e-4", "0.5")},
             (),

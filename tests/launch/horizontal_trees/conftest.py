@@ -59,8 +59,8 @@ class Clinics:
             ]
             (self.folder / f"{name}.csv").write_text("age,dose,town,sick\n" + "\n".join(lines) + "\n")
 
-    def load_inputs(self):
-        return load_row_trees_inputs(self.folder / "job.toml")
+    def load_inputs(self, role: str | None = None):
+        return load_row_trees_inputs(self.folder / "job.toml", role=role)
 
 
 def clinics_in(folder: Path) -> Clinics:

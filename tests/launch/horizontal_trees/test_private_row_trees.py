@@ -98,7 +98,7 @@ def test_a_site_without_a_budget_is_asked_for_one(clinics, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("private", "error", "words"),
     [
-        (PRIVATE.replace("1e-5", "0.1"), InputError, r"privacy\.delta refused"),
+        (PRIVATE.replace("1e-5", "0.1"), InputError, "delta is too large for the [0-9]+ rows here"),
         (PRIVATE.replace("age = [20, 90]\n", ""), InputError, "columns without public bounds"),
         (PRIVATE.replace("[20, 90]", "[20]"), JobError, r"privacy\.bounds\.age has the wrong type"),
         (PRIVATE.replace("[20, 90]", "[true, 90]"), JobError, r"privacy\.bounds\.age has the wrong type"),
@@ -133,18 +133,27 @@ def test_a_job_against_fewer_colluders_than_the_budget_asks_for_is_refused(clini
         inputs.check_budgets(0)
 
 
-@pytest.mark.parametrize("whose", ["job", "site"])
-def test_a_delta_that_the_rows_are_too_few_for_is_refused(clinics, whose: str) -> None:
+def test_a_delta_of_the_site_that_its_rows_are_too_few_for_is_refused(clinics) -> None:
     write(clinics)
     inputs = clinics.load_inputs()
-    job, north = inputs.job, inputs.site.parties["north"]
-    most = 1 / len(inputs.tables["north"])
-    if whose == "job":
-        privacy = replace(job.settings.privacy, delta=most)
-        inputs = replace(inputs, job=replace(job, settings=replace(job.settings, privacy=privacy)))
-    else:
-        loose = replace(north, privacy=replace(north.privacy, delta=most))
-        inputs = replace(inputs, site=replace(inputs.site, parties={**inputs.site.parties, "north": loose}))
-    words = {"job": r"privacy\.delta is too large for the rows of north", "site": "the delta of north's budget is too"}
-    with pytest.raises(PolicyError, match=words[whose]):
-        inputs.check_budgets(0)
+    north, count = inputs.site.parties["north"], len(inputs.tables["north"])
+    # Rows of others do not count: the budget is about its own.
+    for delta, is_refused in ((1 / count, True), (0.9 / count, False)):
+        asked = replace(north, privacy=replace(north.privacy, delta=delta))
+        changed = replace(inputs, site=replace(inputs.site, parties={**inputs.site.parties, "north": asked}))
+        if not is_refused:
+            changed.check_budgets(0)
+            continue
+        with pytest.raises(PolicyError, match=f"the delta of north's budget is too large for its {count} rows"):
+            changed.check_budgets(0)
+
+
+def test_a_delta_is_held_against_the_rows_that_a_role_knows(clinics) -> None:
+    """Apart, each party knows its own rows; where all play here, a delta below each party's bound is too large."""
+    write(clinics)
+    tables = clinics.load_inputs().tables
+    largest = max(map(len, tables.values()))
+    write(clinics, private=PRIVATE.replace("1e-5", f"{0.9 / largest:.6f}"))
+    with pytest.raises(InputError, match=f"delta is too large for the {sum(map(len, tables.values()))} rows here"):
+        clinics.load_inputs()
+    assert clinics.load_inputs(role="north").roles == ("north",)

@@ -19,6 +19,7 @@ from hekat.privacy.noised_levels import clip_factors, noised_levels
 from hekat.privacy.norm import norm_of
 from hekat.protocol.horizontal.privacy_settings import NOISED_BITS, PrivacySettings
 from hekat.protocol.horizontal.training.private.sum_check import check_noised_sum, most_terms
+from hekat.protocol.noise_claim import check_delta
 from hekat.protocol.secure_sum.integer_sums import IntegerSums
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import SumSettings
@@ -102,13 +103,7 @@ class PrivateMeans:
             count, whose = part.row_count, "the rows of the call"
         else:
             count, whose = len(self.settings.parties), "the parties"
-        if privacy.delta * count >= 1:
-            raise InputError(
-                f"delta is too large for {whose}",
-                expected=f"far less than 1 over {whose}: by that chance one of them may show whole",
-                got=f"{privacy.delta:g}",
-                cure="lower delta",
-            )
+        check_delta(privacy.delta, count, whose)
         if self.budget is not None:
             self.budget.check_delta(count, whose)
 

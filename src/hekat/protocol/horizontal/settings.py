@@ -15,7 +15,7 @@ from hekat.protocol.horizontal.selective_settings import SelectiveSettings
 from hekat.protocol.horizontal.training.algorithms.local_steps import DEFAULT_PROXIMAL_MU
 from hekat.protocol.horizontal.training.algorithms.registry import ALGORITHMS
 from hekat.protocol.horizontal.validation_settings import ValidationSettings, check_validation
-from hekat.protocol.noise_claim import refuse_exact
+from hekat.protocol.noise_claim import check_delta, refuse_exact
 from hekat.protocol.secure_sum.index_sets.settings import KeepBy, KeepSettings, check_keep
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.settings import CodecSettings, Opening, Protection, SumSettings
@@ -338,8 +338,8 @@ def _check_privacy(settings: HorizontalSettings, privacy: PrivacySettings) -> No
         )
     least = least_parties(sums, settings.sample_size)
     privacy.honest(least)
-    if privacy.unit == "party" and privacy.delta >= 1 / len(settings.parties):
-        refuse_setting("privacy.delta", f"less than 1 over {len(settings.parties)} parties", privacy.delta)
+    if privacy.unit == "party":
+        check_delta(privacy.delta, len(settings.parties), f"the {len(settings.parties)} parties")
 
 
 def _check_line_search(settings: HorizontalSettings) -> None:

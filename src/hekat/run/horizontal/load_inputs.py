@@ -34,6 +34,7 @@ from hekat.run.horizontal.privacy_budgets import check_budgets, open_budget, pla
 from hekat.run.horizontal.trained_model import check_can_export
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
+from hekat.run.rows.privacy_budget import check_delta_of_job
 from hekat.run.rows.tables import (
     TEST_NAME,
     arrange_tables,
@@ -163,6 +164,8 @@ def _checked(inputs: HorizontalInputs) -> HorizontalInputs:
     for party, table in tables.items():
         check_row_count(party, len(table), settings)
         check_rows_to_split(table, settings)
+    if settings.privacy is not None and settings.privacy.unit == "row":
+        check_delta_of_job(settings.privacy.delta, tables.values())
     model_caveats = _check_models(settings, inputs.site, tables)
     has_moments = settings.training.standardise or "mean" in job.settings.fills
     for table in tables.values():

@@ -16,7 +16,7 @@ from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan, samples_ahead
-from hekat.run.rows.privacy_budget import check_deltas, open_budget_for
+from hekat.run.rows.privacy_budget import check_delta_of_budget, open_budget_for
 from hekat.state.privacy_budget import PrivacyBudget, Spent
 
 
@@ -41,14 +41,13 @@ def check_budgets(
     job: Job, site: Site, tables: Mapping[str, Table], plan: PrivacyPlan, sums: SumPlan
 ) -> dict[str, Spent]:
     """What each party's rows have spent so far. Raises BudgetError where the rounds of `sums` ahead would pass its
-    limit, PolicyError for a delta of the job or site that its rows are too few for; to be called before training."""
+    limit, PolicyError for a delta of the site that its rows are too few for; to be called before training."""
     privacy = plan.settings
     samples = samples_ahead(sums, Participation(job.settings.sums, job.digest))
     spent = {}
     for party, table in tables.items():
         budget = open_budget(job, site, party)
-        unit_count = len(table) if privacy.unit == "row" else len(job.settings.parties)
-        check_deltas(party, privacy.delta, budget, unit_count)
+        check_delta_of_budget(party, budget, len(table), len(job.settings.parties))
         means, _ = privacy.moments_of(table.feature_names)
         if job.sparse and means.any():
             raise InputError(

@@ -20,7 +20,7 @@ from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parti
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
-from hekat.run.rows.privacy_budget import check_deltas, open_budget_for
+from hekat.run.rows.privacy_budget import check_delta_of_budget, check_delta_of_job, open_budget_for
 from hekat.run.rows.tables import arrange_tables, check_test_table
 from hekat.state.privacy_budget import PrivacyBudget
 
@@ -51,8 +51,7 @@ class RowTreesInputs(RowsInputs):
     def check_budgets(self, rounds_done: int) -> None:
         settings = self.job.settings
         for party, budget in self.budgets.items():
-            assert settings.privacy is not None  # there are budgets
-            check_deltas(party, settings.privacy.delta, budget, len(self.tables[party]))
+            check_delta_of_budget(party, budget, len(self.tables[party]), len(settings.parties))
             budget.check_ahead([settings.leaf_noise.claimed] * (settings.training.max_iter - rounds_done))
 
     def split(self, table: Table) -> tuple[Table, Table | None]:
@@ -130,18 +129,11 @@ def _check_every_class(parts: Sequence[Table], settings: HorizontalTreesSettings
 
 
 def check_private_tables(tables: Mapping[str, Table], settings: HorizontalTreesSettings) -> None:
-    """Raise InputError for columns without public bounds, for a delta of one over the rows or more, and where the
+    """Raise InputError for columns without public bounds, for a delta that rows are too few for, and where the
     accountant is not installed."""
     privacy = settings.privacy
     assert privacy is not None  # the caller's
     for table in tables.values():
         privacy.public_bins(table.feature_names, table.indicators, settings.training.max_bins)
-    row_count = sum(map(len, tables.values()))
-    if privacy.delta * row_count >= 1:
-        raise InputError(
-            "setting privacy.delta refused",
-            expected=f"far less than 1 over the rows: below {1 / row_count:.2g}",
-            got=f"{privacy.delta:g}",
-            cure="lower privacy.delta: a mechanism that shows one row whole keeps to a delta of 1 over the rows",
-        )
+    check_delta_of_job(privacy.delta, tables.values())
     settings.leaf_noise.epsilon(settings.training.max_iter, privacy)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from hekat.errors import PolicyError
+from collections.abc import Collection
+
+from hekat.data import Table
 from hekat.job.granted_budgets import granted_budget
 from hekat.job.site_file import Site
-from hekat.protocol.noise_claim import NoiseClaim, colluders_of
+from hekat.protocol.noise_claim import NoiseClaim, check_delta, colluders_of
 from hekat.state.privacy_budget import PrivacyBudget
 
 
@@ -22,16 +24,15 @@ def open_budget_for(site: Site, party: str, claim: NoiseClaim, *, unit: str, lea
     return budget
 
 
-def check_deltas(party: str, delta: float, budget: PrivacyBudget, unit_count: int) -> None:
-    """Raise PolicyError where the job's delta, or the delta that the site reckons what is spent at, is too large for
-    so many rows, or parties."""
-    unit = "rows" if budget.terms.unit == "row" else "parties"
-    if delta >= 1 / unit_count:
-        raise PolicyError(
-            f"privacy.delta is too large for the {unit} of {party}",
-            expected=f"far less than 1 over {unit_count} {unit}, {1 / unit_count:.3g}: by that chance one may show "
-            "whole",
-            got=f"{delta:g}",
-            cure="lower privacy.delta in the job",
-        )
-    budget.check_delta(party, unit_count, f"its {unit_count:,} {unit}")
+def check_delta_of_job(delta: float, tables: Collection[Table]) -> None:
+    """Raise InputError for a job's delta that lets one of the rows of these tables, of all parties here, show whole."""
+    if count := sum(map(len, tables)):  # none at a role without rows
+        check_delta(delta, count, f"the {count:,} rows here")
+
+
+def check_delta_of_budget(party: str, budget: PrivacyBudget, row_count: int, party_count: int) -> None:
+    """Raise PolicyError for a delta of the site that lets one of the party's rows, or of the parties, show whole."""
+    if budget.terms.unit == "row":
+        budget.check_delta(party, row_count, f"its {row_count:,} rows")
+    else:
+        budget.check_delta(party, party_count, f"the {party_count} parties")
