@@ -11,7 +11,7 @@ import pytest
 from hekat.errors import BudgetError, PolicyError, StateError
 from hekat.privacy.accounting import Release, epsilon_of
 from hekat.state import privacy_budget
-from hekat.state.privacy_budget import BudgetTerms, PrivacyBudget
+from hekat.state.privacy_budget import BudgetTerms, PrivacyBudget, Promise
 
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 
@@ -82,9 +82,9 @@ def test_a_claim_against_fewer_colluders_than_the_site_asks_for_is_refused(
 ) -> None:
     budget = _open(tmp_path, colluders=asked)
     assert budget.terms.least_colluders(least_parties) == least
-    budget.check_promise("north", "row", "zero-out", least, least_parties, "the job's privacy.")
+    budget.check_promise("north", Promise("row", "zero-out", least, least_parties), "the job's privacy.")
     with pytest.raises(PolicyError, match=r"the job's privacy\.colluders is less than north's budget asks for"):
-        budget.check_promise("north", "row", "zero-out", least - 1, least_parties, "the job's privacy.")
+        budget.check_promise("north", Promise("row", "zero-out", least - 1, least_parties), "the job's privacy.")
 
 
 def test_the_release_is_on_the_disk_before_the_reservation_returns(

@@ -51,6 +51,7 @@ class Table:
             0 or 1 in every row, whatever the table holds.
         categories: Columns of features whose numbers stand for categories; trees alone take them so.
         keeps_gaps: Whether an empty cell stays NaN; trees alone take it so.
+        budget_waived: Whether exact sums or scores of the rows open though they have a privacy budget.
 
     Raises:
         InputError: Something is no number, sizes do not agree, or ids repeat.
@@ -76,6 +77,7 @@ class Table:
     indicators: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     keeps_gaps: bool = False
+    budget_waived: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", checked_features(self.features, self.name))

@@ -34,6 +34,16 @@ _MOST_COUNT = 10**12
 
 
 @dataclass(frozen=True)
+class Promise:
+    """What sums with noise promise: `colluders` is t_c of the claim, `least_parties` the fewest in a sum."""
+
+    unit: str
+    neighbours: str
+    colluders: int
+    least_parties: int
+
+
+@dataclass(frozen=True)
 class BudgetTerms:
     """What a site grants one data set: `limit` is epsilon at `delta`, for `unit` ("row" or "party").
 
@@ -53,6 +63,27 @@ class BudgetTerms:
         if self.colluders is None:
             return usual_colluders(least_parties)
         return min(self.colluders, least_parties - 1)  # all others in the sum
+
+    def check_unit(self, party: str, promise: Promise, whose: str) -> None:
+        """Raise PolicyError where the promise is of another unit than `party` grants; `whose` begins its name."""
+        _check_same("unit", self.unit, promise.unit, party, whose)
+
+    def check_neighbours(self, party: str, promise: Promise, whose: str) -> None:
+        """Raise PolicyError where the promise is of other neighbours, as `check_unit`."""
+        _check_same("neighbours", self.neighbours, promise.neighbours, party, whose)
+
+    def check_colluders(self, party: str, promise: Promise, whose: str) -> None:
+        """Raise PolicyError where the promise is against fewer colluders than `party` asks for, as `check_unit`."""
+        if promise.colluders >= (least := self.least_colluders(promise.least_parties)):
+            return
+        said = "nothing, so all but two" if self.colluders is None else f"colluders = {self.colluders}"
+        raise PolicyError(
+            f"{whose}colluders is less than {party}'s budget asks for",
+            expected=f"{least} or more: [{toml_key('party', party, 'privacy')}] says {said}, and a sum has "
+            f"{promise.least_parties} parties or more",
+            got=str(promise.colluders),
+            cure="raise it, or let the site's owner set colluders there, the parties that may work together",
+        )
 
     @property
     def _header(self) -> dict[str, Any]:
@@ -100,31 +131,10 @@ class PrivacyBudget:
         """What the site grants."""
         return self._terms
 
-    def check_promise(
-        self, party: str, unit: str, neighbours: str, colluders: int, least_parties: int, whose: str
-    ) -> None:
-        """Raise PolicyError unless the budget, of `party`, is for these; `whose` begins the name of what differs.
-
-        `colluders` is t_c of the claim, `least_parties` the fewest in a sum.
-        """
-        terms = self._terms
-        table = toml_key("party", party, "privacy")
-        for key, ours, theirs in (("unit", terms.unit, unit), ("neighbours", terms.neighbours, neighbours)):
-            if ours != theirs:
-                raise PolicyError(
-                    f"{whose}{key} is not the one of {party}'s budget",
-                    expected=f"{ours!r}, as [{table}] says",
-                    got=repr(theirs),
-                    cure=f"change {key} there, or let the site's owner grant a budget of that kind",
-                )
-        if colluders < (least := terms.least_colluders(least_parties)):
-            said = "nothing, so all but two" if terms.colluders is None else f"colluders = {terms.colluders}"
-            raise PolicyError(
-                f"{whose}colluders is less than {party}'s budget asks for",
-                expected=f"{least} or more: [{table}] says {said}, and a sum has {least_parties} parties or more",
-                got=str(colluders),
-                cure="raise it, or let the site's owner set colluders there, the parties that may work together",
-            )
+    def check_promise(self, party: str, promise: Promise, whose: str) -> None:
+        """Raise PolicyError unless the budget, of `party`, is for this; `whose` begins the name of what differs."""
+        for check in (self._terms.check_unit, self._terms.check_neighbours, self._terms.check_colluders):
+            check(party, promise, whose)
 
     def check_delta(self, party: str, count: int, units: str) -> None:
         """Raise PolicyError where the budget's delta, of `party`, lets one of `count` rows or parties show whole;
@@ -287,6 +297,16 @@ class PrivacyBudget:
             got=got,
             cure="restore the file and its .head; without them nobody knows what was spent, so begin with a new data "
             "set's name only for other rows",
+        )
+
+
+def _check_same(key: str, ours: str, theirs: str, party: str, whose: str) -> None:
+    if ours != theirs:
+        raise PolicyError(
+            f"{whose}{key} is not the one of {party}'s budget",
+            expected=f"{ours!r}, as [{toml_key('party', party, 'privacy')}] says",
+            got=repr(theirs),
+            cure=f"change {key} there, or let the site's owner grant a budget of that kind",
         )
 
 

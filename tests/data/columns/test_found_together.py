@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,13 @@ def test_a_table_is_encoded_again_as_if_the_categories_had_been_listed(tmp_path:
     assert again.open_categories is None
     features = [one.features if is_dense(one.features) else one.features.toarray() for one in (again, plain)]
     np.testing.assert_array_equal(*features)
+
+
+@pytest.mark.parametrize("waived", [False, True])
+def test_a_table_that_is_encoded_again_keeps_what_its_site_says_of_its_budget(tmp_path: Path, waived: bool) -> None:
+    table = replace(load(tmp_path, CELLS, found(OTHER)), budget_waived=waived)
+    listed = ColumnSpecs((ColumnSpec("job", categories=("clerk", "nurse"), other=True, missing="category"),))
+    assert encode_again(table, listed, sparse=False).budget_waived == waived
 
 
 def test_numbers_that_are_categories_are_offered_in_their_shortest_form(tmp_path: Path) -> None:

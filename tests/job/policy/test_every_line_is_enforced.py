@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +34,14 @@ from hekat.errors import HekatError, JobError, PolicyError
 from hekat.job.approvals import approve
 from hekat.job.load_any_job import AnyJob, approvers_of, load_any_job, roles_of
 from hekat.job.policy.checks_of_job import APPROVAL, enforce_policy
-from hekat.job.policy.exact_sums import with_note_on_budget
+from hekat.job.policy.exact_sums import record_waiver, with_note_on_budget
 from hekat.job.policy.judge_job import judge_job
 from hekat.job.policy.refusals_ledger import OWN_KEY_FILE, find_refusal_ledgers
 from hekat.job.policy.site_lines import policy_keys
 from hekat.job.policy.weak_lines import weak_lines
 from hekat.job.site_file import Site, load_site
-from hekat.ledger import audit
+from hekat.ledger import Ledger, audit
+from hekat.ledger.privacy.records import WAIVED
 from hekat.ledger.refusals import RefusedJob, refused_jobs
 
 TESTS = Path(__file__).parents[2]
@@ -179,6 +180,18 @@ def test_rows_whose_budget_is_waived_say_so_in_every_report(place: Place) -> Non
         assert "BUDGET WAIVED" in with_note_on_budget(site, job, "north", table).notes[-1]
         assert with_note_on_budget(site, job, "east", table).notes == ("read",)
     assert any("budget_waiver" in line for line in weak_lines(site))
+
+
+def test_a_waiver_is_recorded_by_the_table_s_flag_and_not_by_its_notes(place: Place) -> None:
+    """A note is text for people: whoever changes it, or writes one like it, changes nothing of what is recorded."""
+    table = Table(np.ones((4, 1)), np.array([0, 1, 0, 1]), ("age",), "north")
+    site = place.write_site("budget_waiver = true", budgets=("north",))
+    waived = with_note_on_budget(site, place.write_job(horizontal()), "north", table)
+    cases = {replace(waived, notes=()): 1, replace(table, notes=waived.notes): 0}
+    for one, count in cases.items():
+        with Ledger(None, "north", PartyKey.generate(), bytes(32)) as ledger:
+            record_waiver(ledger, one)
+        assert ledger.data.count(WAIVED.encode()) == count
 
 
 def test_no_line_of_the_policy_is_without_a_job_that_it_refuses() -> None:

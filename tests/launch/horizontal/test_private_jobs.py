@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hekat.cli.main import main
 from hekat.errors import BudgetError, HekatError, InputError, JobError, PartyStoppedError, PolicyError
 from hekat.job.agreed_terms import terms_of
 from hekat.job.horizontal.job_file import load_job
+from hekat.job.site_file import load_site
 from hekat.launch.horizontal.run import run_job
 from hekat.report import load_summary, verdict
 from hekat.report.horizontal.brief import training_sentence
@@ -291,7 +293,8 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_trained(
     place = write_site(tmp_path, **site)
     with pytest.raises(error, match=text):
         play(place, *changes)
-    assert not (place / "state").exists()
+    # A line of the site's that refuses a job is kept in a ledger of refusals; nothing is charged.
+    assert not [*place.rglob("privacy-*")]
     assert not (place / "runs").exists()
 
 
@@ -303,15 +306,18 @@ def test_a_job_that_adds_parties_and_claims_against_one_of_them_is_refused(tmp_p
         ("delta = 1e-4", "delta = 1e-4\ncolluders = 1"),
     )
     place = write_site(tmp_path, parties=parties)
+    strict = load_site(place / "site.toml")
+    write_site(tmp_path, BUDGET + "colluders = 1\n", parties=parties)
     inputs = load_inputs(write_job(place, *hostile))
-    for use in (lambda: inputs.check_budgets(0), lambda: inputs.budget_of("north"), lambda: play(place, *hostile)):
+    inputs.check_budgets(0)
+    write_site(tmp_path, parties=parties)
+    found = replace(inputs, site=strict)
+    for use in (lambda: found.check_budgets(0), lambda: found.budget_of("north"), lambda: play(place, *hostile)):
         with pytest.raises(PolicyError, match=r"privacy\.colluders is less than north's budget") as refused:
             use()
     assert "2 or more: [party.north.privacy] says nothing" in refused.value.expected
-    assert not (place / "state").exists()
+    assert not [*place.rglob("privacy-*")]
     assert not (place / "runs").exists()
-    write_site(tmp_path, BUDGET + "colluders = 1\n", parties=parties)
-    load_inputs(place / "job.toml").check_budgets(0)
 
 
 def test_a_dry_run_tells_all_of_it_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

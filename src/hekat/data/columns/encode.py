@@ -112,7 +112,13 @@ def encode_again(table: Table, specs: ColumnSpecs, *, sparse: bool) -> Table:
     assert left_open is not None  # the caller has checked
     encoded = encode_columns(left_open.raw, specs, sparse=sparse)
     kept = tuple(note for note in table.notes if note not in left_open.notes)
-    return replace(encoded, labels=table.labels, notes=(*kept, *encoded.notes), rows_digest=table.rows_digest)
+    return replace(
+        encoded,
+        labels=table.labels,
+        notes=(*kept, *encoded.notes),
+        rows_digest=table.rows_digest,
+        budget_waived=table.budget_waived,
+    )
 
 
 def encode_table(table: Table, specs: ColumnSpecs, *, sparse: bool, digest_rows: bool = False) -> Table:

@@ -11,6 +11,7 @@ from hekat.job.horizontal.site_check import horizontal_checks
 from hekat.job.horizontal_trees.job_file import RowTreesJob
 from hekat.job.horizontal_trees.site_check import row_trees_checks
 from hekat.job.load_any_job import AnyJob, approvers_of, check_approved_by, needs_approval
+from hekat.job.policy.budget_promises import on_promises
 from hekat.job.policy.enforce import AskingJob, enforce
 from hekat.job.policy.exact_sums import on_budgets, parties_summed_exactly
 from hekat.job.policy.policy_check import PolicyCheck
@@ -38,7 +39,8 @@ def enforce_policy(site: Site, job: AnyJob, here: tuple[str, ...], *, is_rehears
 def checks_of_job(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[PolicyCheck]:
     """Every line that the job is held against, for the roles `here`."""
     budgets = on_budgets(site, parties_summed_exactly(job), here)
-    return [*_of_protocol(site, job, here), budgets, _on_approval(site, job, here)]
+    promises = on_promises(site, job, here)
+    return [*_of_protocol(site, job, here), budgets, *promises, _on_approval(site, job, here)]
 
 
 def _of_protocol(site: Site, job: AnyJob, here: tuple[str, ...]) -> list[PolicyCheck]:

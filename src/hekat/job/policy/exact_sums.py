@@ -65,12 +65,14 @@ def with_note_on_budget(site: Site, job: AnyJob | ColumnsJob, party: str, table:
 
 def with_note_on_scores(site: Site, party: str, table: Table) -> Table:
     """`table` of `party`, whose exact sums or scores open, with a note where it has a budget, which its site waives."""
-    return replace(table, notes=(*table.notes, _NOTE)) if _has_budget(site, party) else table
+    if not _has_budget(site, party):
+        return table
+    return replace(table, notes=(*table.notes, _NOTE), budget_waived=True)
 
 
 def record_waiver(ledger: Ledger, table: Table | None) -> None:
     """Write into a role's ledger that the site waived the budget of its rows, if it did. Raises StateError."""
-    if table is not None and _NOTE in table.notes:
+    if table is not None and table.budget_waived:
         record_waived(ledger)
 
 

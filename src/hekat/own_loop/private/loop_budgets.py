@@ -10,7 +10,7 @@ from hekat.ledger import Ledger
 from hekat.ledger.privacy.records import WAIVED_TEXT, record_waived
 from hekat.privacy.accounting import Release
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
-from hekat.state.privacy_budget import PrivacyBudget, Spent
+from hekat.state.privacy_budget import PrivacyBudget, Promise, Spent
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,8 @@ class RowsBudget:
     def check(self, privacy: PrivacySettings, least_parties: int) -> None:
         """Raise PolicyError where the budget is for another unit, other neighbours, or asks for more colluders."""
         colluders = privacy.colluders_of(least_parties)
-        self._budget.check_promise(
-            self._party, privacy.unit, privacy.neighbours, colluders, least_parties, "the loop's "
-        )
+        promise = Promise(privacy.unit, privacy.neighbours, colluders, least_parties)
+        self._budget.check_promise(self._party, promise, "the loop's ")
 
     def check_delta(self, count: int, whose: str) -> None:
         """Raise PolicyError where the budget's delta lets one of `count` rows or parties show whole."""

@@ -30,11 +30,11 @@ from hekat.protocol.horizontal.training.server_step import build_optimiser
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
 from hekat.protocol.horizontal.training.validation import check_rows_to_split, hold_out
 from hekat.protocol.secure_sum.sum_plan import SumPlan
-from hekat.run.horizontal.privacy_budgets import check_budgets, open_budget, plan_of
+from hekat.run.horizontal.privacy_budgets import check_budgets, plan_of
 from hekat.run.horizontal.trained_model import check_can_export
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
-from hekat.run.rows.privacy_budget import check_delta_of_job
+from hekat.run.rows.privacy_budget import check_delta_of_job, open_budget
 from hekat.run.rows.tables import (
     TEST_NAME,
     arrange_tables,

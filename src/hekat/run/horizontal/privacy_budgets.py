@@ -13,11 +13,10 @@ from hekat.model import Model
 from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.trained_tensors import TrainedTensors
-from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.participation import Participation
 from hekat.protocol.secure_sum.sum_plan import SumPlan, samples_ahead
-from hekat.run.rows.privacy_budget import check_delta_of_budget, open_budget_for
-from hekat.state.privacy_budget import PrivacyBudget, Spent
+from hekat.run.rows.privacy_budget import check_delta_of_budget, open_budget
+from hekat.state.privacy_budget import Spent
 
 
 def plan_of(settings: HorizontalSettings, model: Model) -> PrivacyPlan | None:
@@ -26,15 +25,6 @@ def plan_of(settings: HorizontalSettings, model: Model) -> PrivacyPlan | None:
         return None
     names = TrainedTensors.of(model, settings.model.parameters).names
     return settings.plan_privacy(sum(math.prod(model.parameter_shapes[name]) for name in names))
-
-
-def open_budget(job: Job, site: Site, party: str) -> PrivacyBudget:
-    """The budget of a party's rows. Raises JobError where the site grants none, or keeps no state; PolicyError."""
-    settings = job.settings
-    privacy = settings.privacy
-    assert privacy is not None  # the caller's
-    least = least_parties(settings.sums, settings.sample_size)
-    return open_budget_for(site, party, privacy, unit=privacy.unit, least_parties=least)
 
 
 def check_budgets(

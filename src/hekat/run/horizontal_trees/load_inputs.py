@@ -16,11 +16,10 @@ from hekat.protocol.horizontal_trees.party import check_row_count
 from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings
 from hekat.protocol.horizontal_trees.sums_ahead import plan_sums
 from hekat.protocol.horizontal_trees.training import check_rows, split_rows
-from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
 from hekat.protocol.secure_sum.sum_plan import SumPlan
 from hekat.run.rows.inputs import RowsInputs
 from hekat.run.rows.load_site_tables import load_keys, load_site_tables
-from hekat.run.rows.privacy_budget import check_delta_of_budget, check_delta_of_job, open_budget_for
+from hekat.run.rows.privacy_budget import check_delta_of_budget, check_delta_of_job, open_budget
 from hekat.run.rows.tables import arrange_tables, check_test_table
 from hekat.state.privacy_budget import PrivacyBudget
 
@@ -36,12 +35,9 @@ class RowTreesInputs(RowsInputs):
 
     def budget_of(self, role: str) -> PrivacyBudget | None:
         """The privacy budget of a party's rows; None without privacy, and for a role without rows. Raises as
-        `open_budget_for`."""
-        privacy = self.job.settings.privacy
-        if privacy is None or role not in self.tables:
-            return None
-        least = least_parties(self.job.settings.sums)
-        return open_budget_for(self.site, role, privacy, unit="row", least_parties=least)
+        `open_budget`."""
+        is_charged = self.job.settings.privacy is not None and role in self.tables
+        return open_budget(self.job, self.site, role) if is_charged else None
 
     @property
     def budgets(self) -> dict[str, PrivacyBudget]:

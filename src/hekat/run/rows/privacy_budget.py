@@ -6,21 +6,22 @@ from collections.abc import Collection
 
 from hekat.data import Table
 from hekat.job.granted_budgets import granted_budget
+from hekat.job.horizontal.job_file import Job
+from hekat.job.horizontal_trees.job_file import RowTreesJob
+from hekat.job.policy.budget_promises import WHOSE, promise_of
 from hekat.job.site_file import Site
-from hekat.protocol.noise_claim import NoiseClaim, check_delta, colluders_of
+from hekat.protocol.noise_claim import check_delta
 from hekat.state.privacy_budget import PrivacyBudget
 
 
-def open_budget_for(site: Site, party: str, claim: NoiseClaim, *, unit: str, least_parties: int) -> PrivacyBudget:
-    """The budget of a party's rows, for a job with this `claim`, whose sums have `least_parties` or more.
+def open_budget(job: Job | RowTreesJob, site: Site, party: str) -> PrivacyBudget:
+    """The budget of a party's rows, for a job with noise.
 
     Raises JobError where the site grants none, or keeps no state; PolicyError where it grants one of another kind, or
     asks for more colluders.
     """
     budget = granted_budget(site, party)
-    budget.check_promise(
-        party, unit, claim.neighbours, colluders_of(claim, least_parties), least_parties, "the job's privacy."
-    )
+    budget.check_promise(party, promise_of(job), WHOSE)
     return budget
 
 
