@@ -43,6 +43,14 @@ class Promise:
     least_parties: int
 
 
+def least_colluders(colluders: int | None, least_parties: int) -> int:
+    """The fewest colluders that a claim may name at a site that says `colluders`, of jobs with `least_parties` in their
+    smallest sums."""
+    if colluders is None:
+        return usual_colluders(least_parties)
+    return min(colluders, least_parties - 1)  # all others in the sum
+
+
 @dataclass(frozen=True)
 class BudgetTerms:
     """What a site grants one data set: `limit` is epsilon at `delta`, for `unit` ("row" or "party").
@@ -59,10 +67,8 @@ class BudgetTerms:
     colluders: int | None = None
 
     def least_colluders(self, least_parties: int) -> int:
-        """The fewest colluders that a claim may name, of jobs with `least_parties` in their smallest sums."""
-        if self.colluders is None:
-            return usual_colluders(least_parties)
-        return min(self.colluders, least_parties - 1)  # all others in the sum
+        """As `least_colluders`."""
+        return least_colluders(self.colluders, least_parties)
 
     def check_unit(self, party: str, promise: Promise, whose: str) -> None:
         """Raise PolicyError where the promise is of another unit than `party` grants; `whose` begins its name."""
@@ -100,12 +106,16 @@ class BudgetTerms:
 
 @dataclass(frozen=True)
 class Spent:
-    """What all releases of a data set have cost: `epsilon` of `limit`, how many there were, and of the job at hand."""
+    """What all releases of a data set have cost: `epsilon` of `limit`, how many there were, and of the job at hand.
+
+    `colluders` as the site says it.
+    """
 
     epsilon: float
     limit: float
     release_count: int
     job_count: int = 0
+    colluders: int | None = None
 
     @property
     def left(self) -> float:
@@ -187,7 +197,7 @@ class PrivacyBudget:
     def _weigh(self, releases: Sequence[Release]) -> Spent:
         terms = self._terms
         epsilon = epsilon_of(count_releases(releases), terms.delta, terms.neighbours)
-        return Spent(epsilon, terms.limit, len(releases))
+        return Spent(epsilon, terms.limit, len(releases), colluders=terms.colluders)
 
     def _check(self, releases: Sequence[Release], what: str) -> None:
         spent = self._weigh(releases)

@@ -20,7 +20,7 @@ from hekat.report import load_summary, verdict
 from hekat.report.horizontal.brief import training_sentence
 from hekat.report.horizontal.page import render_page
 from hekat.report.horizontal.privacy.plot import plot_privacy
-from hekat.report.horizontal.privacy.words import privacy_sentence, privacy_table
+from hekat.report.horizontal.privacy.words import budget_sentence, privacy_sentence, privacy_table
 from hekat.run.horizontal.load_inputs import load_inputs
 
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
@@ -328,6 +328,33 @@ def test_a_dry_run_tells_all_of_it_and_writes_nothing(tmp_path: Path, capsys: py
     assert "epsilon at t_c = 1" in shown
     assert "north 0 of 4 (4 left)" in shown
     assert not (place / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [("", None), ("colluders = 1\n", "t_c = 2; sites ask for at least: north 1")]
+)
+def test_a_t_c_that_a_site_asks_for_is_told_where_the_job_has_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: str, told: str | None
+) -> None:
+    place = write_site(tmp_path, parties=(*PARTIES, "west", "mid"))
+    text = (place / "site.toml").read_text()
+    (place / "site.toml").write_text(text.replace("[party.north.privacy]\n", f"[party.north.privacy]\n{asked}"))
+    job = write_job(place, ('"east", "south"]', '"east", "south", "west", "mid"]'))
+    assert main(["run", str(job), "--dry-run", "--runs", str(place / "runs")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "t_c = 2: so many" in shown
+    assert (told in shown) if told else ("sites ask for" not in shown)
+
+
+def test_a_summary_has_the_t_c_of_job_and_site(played: Path) -> None:
+    (run,) = (played / "runs").iterdir()
+    found = load_summary(run)["privacy"]
+    assert [one["colluders"] for one in found["budgets"]] == [found["colluders"]] * 3
+    other = {**found, "budgets": [{**one, "colluders": 7} for one in found["budgets"]]}
+    assert "t_c = 1; sites ask for at least: north 7, east 7, south 7" in str(budget_sentence({"privacy": other}))
+    # Summaries of earlier versions do not say it.
+    older = {**found, "budgets": [{"party": "north", "epsilon": 1.0, "limit": 4.0, "releases": 2}]}
+    assert "sites ask" not in str(budget_sentence({"privacy": older}))
 
 
 def test_a_budget_that_a_job_leaves_no_room_ends_the_command_with_its_cure(

@@ -15,6 +15,8 @@ from hekat.launch.horizontal_trees.run import run_row_trees_job
 from hekat.report import brief_of, load_summary
 from hekat.report.views import render_page, terminal_tables
 from hekat.run.load_any_model import load_any_model
+from hekat.state.privacy_budget import Spent
+from hekat.summary.horizontal_trees.caveats import say_asked_colluders
 
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 
@@ -85,6 +87,14 @@ def test_a_dry_run_says_the_promise_and_spends_nothing(clinics, capsys) -> None:
     terms = dict(terms_of(clinics.load_inputs().job))
     assert terms["opened sums"] == "gradients by leaf of public splits, with noise of every party"
     assert "over 3 releases" in terms["differential privacy"]
+
+
+def test_the_t_c_of_a_site_is_told_where_the_job_has_another(clinics) -> None:
+    write(clinics)
+    settings = clinics.load_inputs().job.settings
+    assert settings.leaf_noise.colluders == 1
+    assert say_asked_colluders(settings, Spent(1.0, 4.0, 2)) == ""
+    assert say_asked_colluders(settings, Spent(1.0, 4.0, 2, colluders=2)) == ", at a site that asks for t_c = 2 or more"
 
 
 def test_a_site_without_a_budget_is_asked_for_one(clinics, tmp_path) -> None:

@@ -145,7 +145,7 @@ def _describe_privacy(inputs: HorizontalInputs) -> dict[str, Any]:
     budgets = {party: inputs.budget_of(party) for party in inputs.tables}
     spent = {party: budget.spent() for party, budget in budgets.items() if budget is not None}
     described = describe_plan(plan, least, settings.training.round_count)
-    return {"privacy": described | {"budgets": describe_budgets(spent)}}
+    return {"privacy": described | {"budgets": describe_budgets(spent, least)}}
 
 
 def _say_categories(inputs: HorizontalInputs) -> str:

@@ -24,6 +24,7 @@ from hekat.report import Table
 from hekat.run.horizontal_trees.checkpoints import has_checkpoint
 from hekat.run.horizontal_trees.load_inputs import RowTreesInputs, load_row_trees_inputs
 from hekat.run.rows.upload_states import check_upload_states
+from hekat.summary.horizontal_trees.caveats import say_asked_colluders
 
 ALARM = "Protection is NONE: the aggregator will see every party's histograms in the clear."
 
@@ -66,7 +67,9 @@ def _say_privacy(inputs: RowTreesInputs) -> str:
         return ""
     std = float(settings.leaf_noise.total_std)
     spent = [(party, budget.spent()) for party, budget in inputs.budgets.items()]
-    budgets = ", ".join(f"{party} {one.epsilon:.3g} of {one.limit:g}" for party, one in spent)
+    budgets = ", ".join(
+        f"{party} {one.epsilon:.3g} of {one.limit:g}{say_asked_colluders(settings, one)}" for party, one in spent
+    )
     return (
         f" Differential privacy: {describe_privacy(settings)}. Sums of leaves bear noise of {std:.3g} rows' gradients. "
         f"Epsilon spent over all jobs: {budgets}."

@@ -148,7 +148,10 @@ _PRIVACY = shape.record(
             shape.record({"round": shape.count, "epsilon": _EPSILON, "epsilon_at_one": _EPSILON})
         ),
         "budgets": shape.list_of(
-            shape.record({"party": shape.text, "epsilon": _EPSILON, "limit": shape.amount, "releases": shape.count})
+            shape.record(
+                {"party": shape.text, "epsilon": _EPSILON, "limit": shape.amount, "releases": shape.count},
+                {"colluders": shape.count},
+            )
         ),
     }
 )

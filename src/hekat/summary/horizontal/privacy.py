@@ -11,7 +11,7 @@ from hekat.protocol.horizontal.privacy_settings import PrivacyPlan
 from hekat.protocol.horizontal.settings import HorizontalSettings
 from hekat.protocol.horizontal.training.training_state import RoundPrivacy
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
-from hekat.state.privacy_budget import Spent
+from hekat.state.privacy_budget import Spent, least_colluders
 from hekat.summary.horizontal.finished_run import FinishedRun
 
 
@@ -37,10 +37,8 @@ def describe_privacy(run: FinishedRun) -> dict[str, Any] | None:
         for number, cost in sorted(most.items())
     ]
     releases = max(cost.release_count for cost in most.values())
-    return describe_plan(plan, least_parties(run.settings.sums, run.settings.sample_size), releases) | {
-        "by_round": by_round,
-        "budgets": describe_budgets(spent),
-    }
+    least = least_parties(run.settings.sums, run.settings.sample_size)
+    return describe_plan(plan, least, releases) | {"by_round": by_round, "budgets": describe_budgets(spent, least)}
 
 
 def loss_noise_of(settings: HorizontalSettings, value_count: int) -> float:
@@ -94,10 +92,17 @@ def describe_plan(plan: PrivacyPlan, least: int, releases: int) -> dict[str, Any
     }
 
 
-def describe_budgets(spent: Mapping[str, Spent]) -> list[dict[str, Any]]:
-    """What each party's rows have spent over all jobs, and the limit that its site sets."""
+def describe_budgets(spent: Mapping[str, Spent], least: int) -> list[dict[str, Any]]:
+    """What each party's rows have spent over all jobs, the limit that its site sets, and the colluders that it asks a
+    claim to reckon with, in sums of `least` parties and more."""
     return [
-        {"party": party, "epsilon": _finite(one.epsilon), "limit": one.limit, "releases": one.release_count}
+        {
+            "party": party,
+            "epsilon": _finite(one.epsilon),
+            "limit": one.limit,
+            "releases": one.release_count,
+            "colluders": least_colluders(one.colluders, least),
+        }
         for party, one in spent.items()
     ]
 

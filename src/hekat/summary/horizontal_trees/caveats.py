@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hekat.job.horizontal_trees.job_file import RowTreesJob
-from hekat.protocol.horizontal_trees.settings import describe_privacy
+from hekat.protocol.horizontal_trees.settings import HorizontalTreesSettings, describe_privacy
+from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
+from hekat.state.privacy_budget import Spent, least_colluders
 from hekat.summary.horizontal.caveats import FEW_ROWS_PER_PARTY
 from hekat.summary.horizontal.caveats_on_sums import (
     caveats_on_records,
@@ -53,6 +55,12 @@ def _who_learns_what(job: RowTreesJob) -> Iterator[str]:
         )
 
 
+def say_asked_colluders(settings: HorizontalTreesSettings, spent: Spent) -> str:
+    """The t_c that a party's site asks for at least, in words that follow what it spent; "" where it is the job's."""
+    asked = least_colluders(spent.colluders, least_parties(settings.sums))
+    return "" if asked == settings.leaf_noise.colluders else f", at a site that asks for t_c = {asked} or more"
+
+
 def _what_noise_bounds(run: FinishedRowTreesRun) -> Iterator[str]:
     settings = run.job.settings
     assert settings.privacy is not None  # the caller's
@@ -64,7 +72,7 @@ def _what_noise_bounds(run: FinishedRowTreesRun) -> Iterator[str]:
         if spent is not None:
             yield (
                 f"privacy budget of {party}: epsilon {spent.epsilon:.3g} of {spent.limit:g} spent, by "
-                f"{spent.release_count:,} releases of all jobs"
+                f"{spent.release_count:,} releases of all jobs{say_asked_colluders(settings, spent)}"
             )
     yield (
         "epsilon speaks of what parties and readers of the model learn of one row; not of column names, bounds and "

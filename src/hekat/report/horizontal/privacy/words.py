@@ -34,7 +34,8 @@ def say_epsilon(epsilon: float | None) -> str:
 
 
 def budget_sentence(summary: Mapping[str, Any]) -> str | None:
-    """What each party's rows have spent; None where no budget is known."""
+    """What each party's rows have spent, and sites that ask for another t_c than the job has; None where no budget is
+    known."""
     budgets = (summary.get("privacy") or {}).get("budgets", [])
     if not budgets:
         return None
@@ -43,7 +44,12 @@ def budget_sentence(summary: Mapping[str, Any]) -> str | None:
         f"({max(0.0, one['limit'] - (one['epsilon'] or 0.0)):.3g} left)"
         for one in budgets
     )
-    return f"Epsilon spent over all jobs on a data set: {', '.join(told)}."
+    spent = f"Epsilon spent over all jobs on a data set: {', '.join(told)}."
+    count = summary["privacy"]["colluders"]
+    others = [f"{one['party']} {one['colluders']}" for one in budgets if one.get("colluders", count) != count]
+    if not others:
+        return spent
+    return f"{spent} The job's noise counts against t_c = {count}; sites ask for at least: {', '.join(others)}."
 
 
 def privacy_table(summary: Mapping[str, Any]) -> Table | None:
