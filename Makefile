@@ -162,10 +162,17 @@ test-portable-cpu: $(VENV)/.dev
 	{ HEKAT_CPU=ifma $(WESTMERE) $(BIN)/hekat doctor >build/refusal.txt; test $$? -eq 2; } && \
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 
-# Properties are tried on more examples than by `make test`.
-test-all: test-sanitized test-constant-time test-portable-cpu
-	$(PYTEST) -m long --hypothesis-profile=all
-	$(PYTEST) -m "hypothesis and not long" --hypothesis-profile=all
+# The native tests beside each other: each has a time at its end when one test alone is left. Then the long tests, beside
+# those of them that mostly wait for processes, which are shown at the end. Properties are tried on more examples than by
+# `make test`.
+WAITS := build/tests-that-wait.txt
+test-all: $(VENV)/.dev
+	@$(MAKE) --no-print-directory test-sanitized & sanitized=$$!; \
+	$(MAKE) --no-print-directory test-constant-time test-portable-cpu; others=$$?; \
+	wait $$sanitized && exit $$others
+	@$(PYTEST) --numprocesses 0 -m "long and waits" >$(WAITS) 2>&1 & waits=$$!; \
+	$(PYTEST) -m "(long or hypothesis) and not waits" --hypothesis-profile=all; others=$$?; \
+	wait $$waits; waited=$$?; cat $(WAITS); test $$waited -eq 0 && exit $$others
 
 # 10^6 inputs through the readers of wire bytes.
 fuzz: $(VENV)/.dev

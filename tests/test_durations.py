@@ -111,7 +111,10 @@ def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(
     assert session.exitstatus == after
 
 
-@pytest.mark.parametrize(("marks", "slow"), [("not long", ["engine"]), ("", ["engine"]), ("long", [])])
+@pytest.mark.parametrize(
+    ("marks", "slow"),
+    [("not long", ["engine"]), ("", ["engine"]), ("long", []), ("(long or hypothesis) and not waits", [])],
+)
 def test_long_tests_have_ceilings_of_their_own(marks: str, slow: list[str]) -> None:
     measured, screen = Durations(_config(False, marks)), _Screen()
     seconds = (CEILINGS_S["engine"] + LONG_CEILINGS_S["engine"]) / 2

@@ -15,6 +15,14 @@ from typing import Any, Self
 from tests.durations import LASTING_CHILDREN
 
 OUTPUT = "output.json"
+# What the command of a role loads once it is called, and what roles load once they play.
+LOADED = (
+    "hekat.cli.run.role",
+    "hekat.engine.cpu",
+    "cryptography.hazmat.backends.openssl.backend",
+    "numpy.ma",
+    "numpy.random",
+)
 
 
 class Fork:
@@ -89,8 +97,8 @@ def serve() -> None:
     from hekat.cli.main import build_parser
 
     build_parser()
-    # What the command of a role loads once it is called.
-    import_module("hekat.cli.run.role")
+    for name in LOADED:
+        import_module(name)
     # As in the tests' own process (tests.left_out): no machine stops, so nothing waits for the disk.
     vars(os)["fsync"] = lambda descriptor: None
     while line := sys.stdin.readline():

@@ -54,7 +54,7 @@ try:
     outcomes = operators.wait_for_outcomes(sites, app.run_id)
     run.get_result(timeout=60)
 finally:
-    operators.command("nvflare", "poc", "stop")
+    operators.stop(kits)
 (place / "told.json").write_text(json.dumps({"run_id": app.run_id, "kits": str(kits), "outcomes": outcomes}))
 """
 
