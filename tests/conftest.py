@@ -27,6 +27,7 @@ pytest_plugins = [
     "tests.left_out",
     "tests.marks.cases",
     "tests.marks.waits",
+    "tests.workers.few_messages",
 ]
 
 VECTORS = Path(__file__).parent / "vectors"

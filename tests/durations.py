@@ -1,7 +1,7 @@
 """CPU seconds of a run by folder of tests: a table at the end, and ceilings where the run is told to hold them.
 
 A test counts what its process and the ended processes that it started used, so that other work on the machine does not.
-With xdist the seconds of all workers are added up in the process that hands tests out.
+With xdist each worker adds its own up, and the process that hands tests out adds up the sums of all workers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Generator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 # By its own name: a test may put another clock into the module `time`.
 from time import process_time
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 COLLECTION = "collection"
+COUNTED = "seconds and tests by folder"
 TOP_FILES = "test_*.py"
 # CPU seconds that a folder of `make test` may take, twice what it takes on a processor without AVX-512, where a run
 # takes two to three times as long as on one that has it. Small ones have more room: on a machine whose host was busy
@@ -65,7 +66,7 @@ def _cpu_seconds_of(process: int) -> float:
 
 def folder_of(node_id: str) -> str:
     """The folder below tests/ of a test; files that lie in none count as one folder."""
-    parts = PurePosixPath(node_id.partition("::")[0]).parts
+    parts = node_id.partition("::")[0].split("/", 2)
     return parts[1] if len(parts) > 2 else TOP_FILES
 
 
@@ -79,7 +80,7 @@ def find_slow(seconds: Mapping[str, float], ceilings: Mapping[str, float], other
 
 
 class Durations:
-    """Measures each test where it runs, and adds the seconds up where the reports arrive."""
+    """Measures each test where it runs, and adds the seconds up; those of a worker when it has ended."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._held = config.getoption("cpu_ceilings")
@@ -96,26 +97,25 @@ class Durations:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
-        """Give a test's last report, the tear-down's, what was used since the one before; it travels with it."""
+        """Count for a test's folder, with its last report, the tear-down's, what was used since the one before."""
         report = yield
+        folder = folder_of(report.nodeid)
+        self._tests[folder] += report.when == "call"
         if report.when == "teardown":
             now_s = cpu_seconds()
-            report.cpu_s, self._last_s = now_s - self._last_s, now_s
+            self._seconds[folder] += now_s - self._last_s
+            self._last_s = now_s
         return report
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        folder = folder_of(report.nodeid)
-        self._seconds[folder] += getattr(report, "cpu_s", 0.0)
-        self._tests[folder] += report.when == "call"
 
     def pytest_collection_finish(self) -> None:
         self._seconds[COLLECTION] = cpu_seconds()
-        if self._worker_output is not None:
-            self._worker_output[COLLECTION] = self._seconds[COLLECTION]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        self._seconds[COLLECTION] += getattr(node, "workeroutput", {}).get(COLLECTION, 0.0)
+        """Add what a worker counted; one that crashed says nothing."""
+        seconds, tests = getattr(node, "workeroutput", {}).get(COUNTED, ({}, {}))
+        self._seconds.update(seconds)
+        self._tests.update(tests)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self._tests:
@@ -129,6 +129,8 @@ class Durations:
             terminalreporter.write_line(f"TOO SLOW  {line}", red=True)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self._worker_output is not None:
+            self._worker_output[COUNTED] = dict(self._seconds), dict(self._tests)
         if self._held and self._worker_output is None and exitstatus == pytest.ExitCode.OK and self._above_ceilings():
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -13,6 +13,7 @@ from tests import durations
 from tests.durations import (
     CEILINGS_S,
     COLLECTION,
+    COUNTED,
     LONG_CEILINGS_S,
     TOP_FILES,
     Durations,
@@ -79,8 +80,9 @@ def _config(held: bool, marks: str = "not long") -> SimpleNamespace:
     return SimpleNamespace(getoption={"cpu_ceilings": held, "markexpr": marks}.__getitem__)
 
 
-def _report(node_id: str, when: str, seconds: float) -> SimpleNamespace:
-    return SimpleNamespace(nodeid=node_id, when=when, cpu_s=seconds)
+def _worker(seconds: dict[str, float], tests: dict[str, int]) -> SimpleNamespace:
+    """One that has ended, as the process that handed it tests sees it."""
+    return SimpleNamespace(workeroutput={COUNTED: (seconds, tests)})
 
 
 @pytest.mark.parametrize(
@@ -93,14 +95,13 @@ def _report(node_id: str, when: str, seconds: float) -> SimpleNamespace:
 )
 def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(held, before, after) -> None:
     measured, screen = Durations(_config(held)), _Screen()
-    for when, seconds in (("setup", 1.0), ("call", 9999.0), ("teardown", 0.5)):
-        measured.pytest_runtest_logreport(_report("tests/cli/init/test_init.py::test_a", when, seconds))
-    measured.pytest_runtest_logreport(_report("tests/wire/test_body.py::test_b", "call", 2.0))
-    for seconds in (3.0, 4.0):
-        measured.pytest_testnodedown(SimpleNamespace(workeroutput={COLLECTION: seconds}))
+    measured.pytest_testnodedown(_worker({"cli": 9000.5, COLLECTION: 3.0}, {"cli": 1}))
+    measured.pytest_testnodedown(_worker({"cli": 1000.0, "wire": 2.0, COLLECTION: 4.0}, {"cli": 2, "wire": 1}))
+    # One that crashed.
+    measured.pytest_testnodedown(SimpleNamespace())
     measured.pytest_terminal_summary(screen)
     assert [line.split() for line in screen.lines[1:5]] == [
-        ["10000.5", "cli", "1", "tests"],
+        ["10000.5", "cli", "3", "tests"],
         ["7.0", COLLECTION],
         ["2.0", "wire", "1", "tests"],
         ["10009.5", "together"],
@@ -111,6 +112,24 @@ def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(
     assert session.exitstatus == after
 
 
+def test_a_worker_tells_what_its_tests_used_to_their_last_report(monkeypatch) -> None:
+    clock = [10.0]
+    monkeypatch.setattr(durations, "cpu_seconds", lambda: clock[0])
+    output: dict[str, object] = {}
+    measured = Durations(SimpleNamespace(getoption=_config(True).getoption, workeroutput=output))
+    measured.pytest_collection_finish()
+    measured.pytest_runtestloop()
+    for when, used_s in (("setup", 1.0), ("call", 2.0), ("teardown", 4.0)):
+        clock[0] += used_s
+        report = SimpleNamespace(nodeid="tests/cli/init/test_init.py::test_a", when=when)
+        around = measured.pytest_runtest_makereport()
+        next(around)
+        with pytest.raises(StopIteration):
+            around.send(report)
+    measured.pytest_sessionfinish(SimpleNamespace(), pytest.ExitCode.OK)
+    assert output[COUNTED] == ({COLLECTION: 10.0, "cli": 7.0}, {"cli": 1})
+
+
 @pytest.mark.parametrize(
     ("marks", "slow"),
     [("not long", ["engine"]), ("", ["engine"]), ("long", []), ("(long or hypothesis) and not waits", [])],
@@ -118,6 +137,6 @@ def test_seconds_of_all_workers_are_added_and_a_run_told_to_hold_ceilings_fails(
 def test_long_tests_have_ceilings_of_their_own(marks: str, slow: list[str]) -> None:
     measured, screen = Durations(_config(False, marks)), _Screen()
     seconds = (CEILINGS_S["engine"] + LONG_CEILINGS_S["engine"]) / 2
-    measured.pytest_runtest_logreport(_report("tests/engine/test_cpu.py::test_a", "call", seconds))
+    measured.pytest_testnodedown(_worker({"engine": seconds}, {"engine": 1}))
     measured.pytest_terminal_summary(screen)
     assert [line.split()[2].rstrip(":") for line in screen.lines if line.startswith("TOO SLOW")] == slow
