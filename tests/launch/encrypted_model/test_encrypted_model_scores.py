@@ -18,6 +18,7 @@ from hekat.job.site_file import load_site
 from hekat.launch.encrypted_model.predict import score_jointly
 from hekat.launch.encrypted_model.run import run_encrypted_model_job
 from hekat.launch.vertical.predict import PREDICTIONS_FOLDER, JointPredictions
+from hekat.ledger.privacy.records import WAIVED
 from hekat.protocol.encrypted_model.prediction.settings import usual_rows
 from hekat.run.encrypted_model.kept_part import load_kept_part
 from hekat.run.horizontal.predict import predict, rebuild_model
@@ -186,6 +187,20 @@ def test_a_site_refuses_what_it_does_not_allow(place, policy, of_table, match) -
     with pytest.raises(PolicyError, match=match):
         place.score()
     assert not (place.run / COUNTS_FOLDER).exists()
+
+
+def test_scores_by_a_model_of_rows_that_have_a_privacy_budget_take_its_waiver(place) -> None:
+    """Also of a host that neither asks nor receives: scores tell of the model, and so of all rows it was trained on."""
+    place.write_rows(1)
+    lake = '[party.lake.privacy]\ndata_set = "patients"\nepsilon = 8.0\ndelta = 1e-6\n'
+    place.write_site(party=lake)
+    with pytest.raises(PolicyError, match="the rows of lake have a privacy budget, and this is without noise"):
+        place.score()
+    assert not (place.run / COUNTS_FOLDER).exists()
+    place.write_site("budget_waiver = true\n", party=lake)
+    folder = place.score(receiver="lake").folder
+    ledgers = {path.stem: path.read_text() for path in (folder / "ledger").glob("*.jsonl")}
+    assert [role for role, text in ledgers.items() if WAIVED in text] == ["lake"]
 
 
 def test_nobody_but_hosts_asks_or_receives(place) -> None:

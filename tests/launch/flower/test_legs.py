@@ -10,18 +10,24 @@ import pytest
 from tests.launch.flower.fake_engine import play
 from tests.launch.flower.loop_sites import PARTIES, WEIGHTS, first_state, make_sites, mean_of, train
 
-from hekat.errors import HekatError, ProtocolError
+from hekat.errors import HekatError, PolicyError, ProtocolError
 from hekat.launch.flower.metrics_file import METRICS_FILE
 from hekat.launch.flower.party_run import MODEL_FILE
+from hekat.ledger.privacy.records import WAIVED
 from hekat.state.model_file import load_model
 
 FOUR = (*PARTIES, "river")
+BUDGET = '[party.county.privacy]\ndata_set = "visits"\nepsilon = 8.0\ndelta = 1e-6\n'
 
 
 def test_every_site_has_the_weighted_mean_and_the_server_nothing(tmp_path: Path) -> None:
     sites = make_sites(tmp_path)
+    sites.add_policy("county", f"budget_waiver = true\n{BUDGET}")
     engine, legs, aggregator = play(sites)
     assert not legs.lost
+    # Of an app's rows nothing has noise: the site that waives its budget for them says so in its own ledger.
+    ledgers = {party: sites.runs(party) / aggregator.run_id / "ledger" / f"{party}.jsonl" for party in PARTIES}
+    assert [party for party in PARTIES if WAIVED in ledgers[party].read_text()] == ["county"]
     models = {}
     for party in PARTIES:
         folder = sites.runs(party) / aggregator.run_id
@@ -43,6 +49,14 @@ def test_every_site_has_the_weighted_mean_and_the_server_nothing(tmp_path: Path)
     assert sites.outcome("aggregator", aggregator.run_id).outcome == "finished"
     trained = train("county", first_state())["weight"].tobytes()
     assert not any(trained in parcel for parcel in engine.seen)
+
+
+def test_an_app_s_rows_with_a_privacy_budget_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    sites = make_sites(tmp_path)
+    sites.add_policy("county", BUDGET)
+    with pytest.raises(PolicyError, match="the rows of county have a privacy budget, and this is without noise"):
+        sites.load("county")
+    assert not sites.runs("county").exists()
 
 
 @pytest.mark.long

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hekat.errors import BoundError, HekatError, InputError, ProtocolError
+from hekat.errors import BoundError, HekatError, InputError, PolicyError, ProtocolError
+from hekat.job.granted_budgets import site_budgets
+from hekat.ledger.privacy.records import WAIVED
 from hekat.own_loop import SplitGuest, SplitHost
+from hekat.own_loop.private.loop_budgets import LoopBudgets
 
 from .plain_loops import FEATURES, UNITS, WIDTH, play, train_guest, train_host
 
@@ -42,6 +46,7 @@ def _generator(party: Any):
         *[("protection", value) for value in ("paillier", "plain")],
         *[("folder", value) for value in (5, "")],
         *[("resume", value) for value in (5, "")],
+        *[("budgets", value) for value in (5, {"lab": 1.0})],
         ("progress", "no"),
     ],
 )
@@ -62,6 +67,37 @@ def test_hosts_that_cannot_be_are_named(hosts: Any) -> None:
         play(train_guest, hosts)
     with pytest.raises(InputError, match=r"argument train_at_guest of hekat\.federate_split refused"):
         play(None, {"lab": train_host})  # type: ignore[arg-type]
+
+
+def _budgets(place: Path, *, waived: bool, party: str = "lab") -> LoopBudgets:
+    grant = f"[party.{party}]\nstate = 'state'\n[party.{party}.privacy]\ndata_set = 'visits'\n"
+    policy = f"[policy]\nbudget_waiver = {str(waived).lower()}\n"
+    (place / "site.toml").write_text(f"format = 1\n{policy}{grant}epsilon = 8.0\ndelta = 1e-6\n")
+    return site_budgets(place / "site.toml")
+
+
+def test_rows_with_a_privacy_budget_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    def not_to_start(party: Any) -> None:
+        pytest.fail("started")
+
+    folder = tmp_path / "run"
+    with pytest.raises(
+        PolicyError, match="the rows of lab have a privacy budget, and a split network has no"
+    ) as refused:
+        play(not_to_start, {"lab": not_to_start}, budgets=_budgets(tmp_path, waived=False), folder=folder)
+    assert refused.value.cure
+    assert not folder.exists()
+    with pytest.raises(InputError, match=r"argument budgets of hekat\.federate_split refused"):
+        play(not_to_start, {"lab": not_to_start}, budgets=_budgets(tmp_path, waived=True, party="stranger"))
+
+
+def test_a_waived_budget_stands_in_notes_and_the_party_s_ledger(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    budgets = _budgets(tmp_path, waived=True)
+    found = play(train_guest, {"lab": train_host}, budgets=budgets, folder=folder, epochs=1)
+    assert sum("BUDGET WAIVED at lab" in note for note in found.notes) == 1
+    ledgers = {path.stem: path.read_text() for path in (folder / "ledger").glob("*.jsonl")}
+    assert [party for party, text in ledgers.items() if WAIVED in text] == ["lab"]
 
 
 def _with_features(change: Callable[[Any], Any]) -> Callable[[SplitHost], None]:

@@ -76,6 +76,13 @@ def record_waiver(ledger: Ledger, table: Table | None) -> None:
         record_waived(ledger)
 
 
+def record_waiver_at(ledger: Ledger, site: Site, party: str) -> None:
+    """As `record_waiver`, where exact sums or scores of rows of `party` open that Hekat has no table of: an app's, or a
+    model's. The site's leave was asked for before. Raises StateError."""
+    if _has_budget(site, party):
+        record_waived(ledger)
+
+
 def _has_budget(site: Site, party: str) -> bool:
     held = site.parties.get(party)
     return held is not None and held.privacy is not None

@@ -7,7 +7,7 @@ audited by, and nothing of what was predicted.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from hekat.job.encrypted_model.job_file import PROTOCOL
 from hekat.job.job_head import TIMEOUT_S_PER_PARTY
 from hekat.job.policy.column_checks import checks_of_columns
 from hekat.job.policy.enforce import AskingJob, enforce
+from hekat.job.policy.exact_sums import on_budgets, record_waiver_at
 from hekat.job.policy.job_limits import check_protocol, say_names
 from hekat.job.policy.policy_check import PolicyCheck
 from hekat.job.policy.shared_checks import check_has_tables
@@ -74,7 +75,7 @@ def score_jointly(
     parts = load_kept_parts(run_folder, settings.everyone)
     digest = hashlib.sha256(repr(about(parts[asker], data_name, settings)).encode()).digest()
     columns = ModelColumns.of(parts[asker])
-    checks = [*policy_checks(site), *checks_of_rows(site, data_name, asker, columns)]
+    checks = [*policy_checks(site, training.hosts), *checks_of_rows(site, data_name, asker, columns)]
     enforce(site, AskingJob(ASKING, digest, settings.everyone), checks)
     check_has_tables(site, [asker])
     table, ignored = load_rows_of_model(columns, find_source(site, asker, data_name), site.folder)
@@ -114,8 +115,9 @@ def answers(
     )
 
 
-def policy_checks(site: Site) -> list[PolicyCheck]:
-    """What the site says of a prediction, which has no job file: nothing of rounds."""
+def policy_checks(site: Site, hosts: Iterable[str]) -> list[PolicyCheck]:
+    """What the site says of a prediction, which has no job file: nothing of rounds. Scores tell of the model, and so of
+    the rows of all `hosts` here that it was trained on, whoever asks for them."""
     policy = site.policy
     return [
         PolicyCheck(
@@ -133,6 +135,7 @@ def policy_checks(site: Site) -> list[PolicyCheck]:
             str(policy.max_score_bits),
             lambda: check_score_bits(policy, SCORE_BITS),
         ),
+        on_budgets(site, hosts),
     ]
 
 
@@ -173,6 +176,8 @@ def _play(
 
     def role(name: str, session: RoleSession) -> Callable[[Channel], FloatArray | None]:
         def predict(channel: RecordedChannel) -> FloatArray | None:
+            if name in settings.training.hosts:
+                record_waiver_at(channel.ledger, site, name)
             count = counts[name].add if name in counts else lambda row_count: None
             run = EncryptedModelRun(session.stopwatch, count_predictions=count)
             return play_role(channel, parts[name], table if name == settings.asker else None, settings, run)

@@ -7,6 +7,7 @@ from pathlib import Path
 from hekat.errors import InputError
 from hekat.job.encrypted_model.job_file import PROTOCOL
 from hekat.job.policy.enforce import AskingJob, enforce
+from hekat.job.policy.exact_sums import record_waiver_at
 from hekat.job.site_file import find_source
 from hekat.launch.encrypted_model.predict import (
     ASKING,
@@ -50,7 +51,8 @@ def load_scoring(trained: TrainedRole, data_name: str, asker: str, receiver: str
     digest = trained.digest_of(about(part, data_name, settings))
     is_asker = role == asker
     columns = ModelColumns.of(part) if is_asker else None
-    checks = policy_checks(site)
+    is_host = role in part.settings.hosts
+    checks = policy_checks(site, [role] if is_host else [])
     if columns is not None:
         checks += checks_of_rows(site, data_name, asker, columns)
     enforce(site, AskingJob(ASKING, digest, (role,)), checks)
@@ -64,6 +66,8 @@ def load_scoring(trained: TrainedRole, data_name: str, asker: str, receiver: str
 
     def play(folder: Path, channel: RecordedChannel, stopwatch: Stopwatch) -> JointPredictions:
         told = []
+        if is_host:
+            record_waiver_at(channel.ledger, site, role)
 
         def count_rows(row_count: int) -> None:
             if counts_rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hekat.channel.mailbox import MailboxChannel
+from hekat.job.policy.exact_sums import record_waiver_at
 from hekat.launch.averaging_state import opened_state, plan_of
 from hekat.launch.flower.carried_role import CarriedRole
 from hekat.launch.flower.desk import Desk
@@ -114,6 +115,8 @@ class PartyRun:
 
     def _train(self, party: Party, session: RoleSession) -> None:
         desk = self.desk
+        if session.ledger is not None:
+            record_waiver_at(session.ledger, self._loop.site, self._loop.role)
         party.start_from(desk.wait_for_start())
         for round_number in range(1, desk.rounds + 1):
             update, weight, terms = desk.wait_for_update(round_number)

@@ -25,14 +25,28 @@ class LoopBudgets:
     by_party: Mapping[str, PrivacyBudget] = field(default_factory=dict)
     waived: bool = False
 
-    def check(self, parties: Collection[str]) -> None:
+    def check(self, parties: Collection[str], called: str = "hekat.federate") -> None:
         """Raise InputError for budgets of strangers, and where no party of the loop has one."""
         if not set(self.by_party) & set(parties):
             raise InputError(
-                "argument budgets of hekat.federate refused",
+                f"argument budgets of {called} refused",
                 expected=f"a budget of one of {', '.join(sorted(parties))}",
                 got=f"budgets of {', '.join(sorted(self.by_party)) or 'nobody'}",
                 cure="name the loop's parties as the site file does",
+            )
+
+    def check_waived(self, parties: Collection[str]) -> None:
+        """Raise PolicyError where a party's rows have a budget that its site does not waive, of a loop that has no call
+        with noise."""
+        bounded = [party for party in parties if party in self.by_party]
+        if bounded and not self.waived:
+            raise PolicyError(
+                f"the rows of {', '.join(bounded)} have a privacy budget, and a split network has no noise",
+                expected="rows without a budget, or policy.budget_waiver = true in the site file (what the budget "
+                "promises of these rows then no longer holds)",
+                got="exact sums of these rows",
+                cure="train on rows of one form by party.aggregate_private of hekat.federate, or let the site's owner "
+                "set policy.budget_waiver",
             )
 
     def of(self, party: str) -> RowsBudget | None:

@@ -16,7 +16,8 @@ from typing import Any
 from hekat.channel import PartyKey
 from hekat.command_name import as_called
 from hekat.ledger.ledger_files import pack_ledgers
-from hekat.own_loop.arguments import as_folder, as_number, as_text, as_truth, as_whole_number, check_code
+from hekat.own_loop.arguments import as_budgets, as_folder, as_number, as_text, as_truth, as_whole_number, check_code
+from hekat.own_loop.private.loop_budgets import LoopBudgets
 from hekat.own_loop.run_folder import COSTS_FILE, make_folder, write_public_keys
 from hekat.own_loop.run_notes import Notes
 from hekat.own_loop.show_costs import describe, describe_html
@@ -87,6 +88,7 @@ def federate_split(
     seed: int = 1,
     guest: str = "guest",
     protection: Protection = "lattice",
+    budgets: LoopBudgets | None = None,
     folder: str | PathLike[str] | None = None,
     resume: str | PathLike[str] | None = None,
     progress: bool | None = None,
@@ -121,6 +123,8 @@ def federate_split(
         seed: draws the batches; public.
         guest: the guest's name.
         protection: "lattice", or "none" for a comparison on public data.
+        budgets: `hekat.site_budgets("site.toml")`: the loop is refused where a party's rows have a budget that the site
+            does not waive, since nothing here bears noise. None: rows without budgets.
         folder: new or empty; afterwards it holds the ledgers (`hekat audit FOLDER`), costs, and what each party goes on
             with after a stop: readable by its owner alone. None keeps nothing.
         resume: the `folder` of a run that stopped, or ended: all parties go on after the last epoch that each of them
@@ -134,6 +138,7 @@ def federate_split(
     Raises:
         InputError, JobError: arguments that cannot be, or unlike the resumed run's, before anything
             starts.
+        PolicyError: a party's rows have a privacy budget, before anything starts.
         StateError: there is nothing to resume, or a file of it is damaged.
         ProtocolError: parties call for different things, or in another order.
         Exception: what a party's code raised.
@@ -202,6 +207,9 @@ def federate_split(
             labels_accepted=label_leak_accepted,
             slopes_accepted=slope_leak_accepted,
         )
+        if budgets is not None:
+            as_budgets(budgets).check(settings.everyone, "hekat.federate_split")
+            budgets.check_waived(settings.everyone)
     notes, digest = _notes_of(settings), _digest(settings, rows)
     resumed = None if earlier is None else KeptStates(earlier, digest).load(settings.everyone)
     for party, state in (resumed or {}).items():
@@ -220,7 +228,9 @@ def federate_split(
     )
     with ProgressLine(f"{len(settings.parties)} parties train", shown=progress) as line:
         kept = None if path is None else KeptStates(path, digest)
-        roles = SplitRoles(settings, rows, {guest: train_at_guest, **codes}, sessions, notes, line, kept, resumed)
+        roles = SplitRoles(
+            settings, rows, {guest: train_at_guest, **codes}, sessions, notes, line, kept, resumed, budgets
+        )
         results = roles.play()
     costs = SplitCosts(
         epochs=cost_epochs(roles.cut_shares, sessions),

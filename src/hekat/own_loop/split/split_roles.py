@@ -14,6 +14,7 @@ from hekat.errors import PartyStoppedError
 from hekat.ledger import RecordedChannel
 from hekat.own_loop.ended_run import root_cause
 from hekat.own_loop.own_code import OwnCode
+from hekat.own_loop.private.loop_budgets import LoopBudgets
 from hekat.own_loop.run_notes import Notes
 from hekat.own_loop.split.arguments import CALLED
 from hekat.own_loop.split.guest import SplitGuest
@@ -43,8 +44,11 @@ class SplitRoles:
         line: ProgressLine,
         kept: KeptStates | None = None,
         resumed: Mapping[str, LoopState] | None = None,
+        budgets: LoopBudgets | None = None,
     ) -> None:
-        """`kept` takes each party's state at the end of an epoch; `resumed` are the states that all go on with."""
+        """`kept` takes each party's state at the end of an epoch; `resumed` are the states that all go on with.
+        `budgets` are waived."""
+        self._budgets = budgets or LoopBudgets()
         self._kept, self._resumed = kept, resumed or {}
         self._settings, self._row_count, self._codes = settings, row_count, codes
         self._sessions, self._notes, self._line = sessions, notes, line
@@ -84,6 +88,8 @@ class SplitRoles:
     def _play_party(self, channel: RecordedChannel) -> Any:
         settings, name = self._settings, channel.party
         stopwatch = self._sessions[name].stopwatch
+        if (budget := self._budgets.of(name)) is not None:
+            self._notes.add(budget.allow_exact(channel.ledger))
         resumed = self._resumed.get(name)
         run = NetworkRun(stopwatch, warn=self._notes.add, resume_from=None if resumed is None else resumed.network)
         keeping = Keeping(resumed) if self._kept is None else Keeping(resumed, partial(self._kept.save, name))

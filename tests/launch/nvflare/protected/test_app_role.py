@@ -18,6 +18,7 @@ from hekat.launch.nvflare.protected.app_party import AppParty, Update
 from hekat.launch.nvflare.protected.app_role import SERVER_LEARNS
 from hekat.launch.nvflare.protected.handover import Handover
 from hekat.launch.outcome import outcome_path, read_outcome
+from hekat.ledger.privacy.records import WAIVED
 from hekat.state import new_run_id
 
 pytestmark = pytest.mark.sealed
@@ -25,6 +26,11 @@ pytestmark = pytest.mark.sealed
 LIMIT_S = 60.0
 STEPS = {party: (number + 1) * 0.25 for number, party in enumerate(PARTIES)}
 WEIGHTS = np.array([weight_of(party) for party in PARTIES])
+
+
+def grant_budget(sites: Sites, party: str) -> None:
+    with (sites.place / party / "site.toml").open("a") as file:
+        file.write(f'\n[party.{party}.privacy]\ndata_set = "visits"\nepsilon = 8.0\ndelta = 1e-6\n')
 
 
 def mean_step(round_number: int) -> float:
@@ -60,8 +66,9 @@ def test_all_sites_hold_the_weighted_mean_and_the_server_a_zero_each(tmp_path: P
 
 @pytest.mark.long
 def test_the_server_is_given_the_mean_where_all_sites_allow_it(tmp_path: Path) -> None:
-    policy = 'protocols = ["averaging"]\nserver_learns_model = true'
+    policy = 'protocols = ["averaging"]\nserver_learns_model = true\nbudget_waiver = true'
     sites = Sites(tmp_path, {"server_learns_model": True}, policy=policy)
+    grant_budget(sites, "lake")
 
     def code(app: AppParty, party: str) -> Any:
         given = START
@@ -85,6 +92,17 @@ def test_the_server_is_given_the_mean_where_all_sites_allow_it(tmp_path: Path) -
         assert answer.metrics == pytest.approx(expected, abs=2e-3)
         ledger = (sites.run_of(party, order) / "ledger" / f"{party}.jsonl").read_text()
         assert SERVER_LEARNS in ledger
+        assert (WAIVED in ledger) == (party == "lake")
+
+
+def test_an_app_s_rows_with_a_privacy_budget_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    sites = Sites(tmp_path)
+    grant_budget(sites, "lake")
+    order, handover = sites.approve(sites.order()), Handover()
+    role = sites.role("lake", order)
+    with pytest.raises(PolicyError, match="the rows of lake have a privacy budget, and this is without noise"):
+        role.play(AppParty(role.job(), "lake", handover), handover)
+    assert not sites.run_of("lake", order).exists()
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from hekat.errors import HekatError, JobError
 from hekat.job.averaging.job_file import PROTOCOL, AveragingJob, load_averaging_job
 from hekat.job.horizontal.drawn_members import check_members_of
 from hekat.job.policy.checks_of_job import enforce_policy
+from hekat.job.policy.exact_sums import record_waiver_at
 from hekat.job.site_file import Site, load_site
 from hekat.launch.averaging_state import check_state, opened_state, plan_of
 from hekat.launch.loop_rounds import tell_rounds
@@ -146,6 +147,7 @@ class _Run:
         def serve(party: Party) -> None:
             assert self.folder.session.ledger is not None  # its session is open
             self.folder.session.ledger.note("setup", *noted)
+            record_waiver_at(self.folder.session.ledger, self.site, self.place.role)
             handover.serve(party)
 
         roles.play_party(self.place.channel, serve)
