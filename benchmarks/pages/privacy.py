@@ -102,7 +102,8 @@ def _maps(rows: Sequence[Row], place: str) -> list[str]:
         "",
         f"On {place}, one thread, untrained networks, rows of noise. Rows are taken until 95 % of the largest tenth "
         "stay the same, or all are used. Memory is the most that PyTorch's allocator holds during a map beside the "
-        "model, in models' sizes: one row's activations are in it.",
+        "model, in models' sizes: one row's activations are in it. `exact` goes back once for each class and row; "
+        "where no seconds stand, memory alone was measured.",
         "",
         *table_head(
             ["network", "weights", "input", "classes", "map", "rows", "of the largest tenth stay", "CPU s", "held"]
@@ -112,7 +113,8 @@ def _maps(rows: Sequence[Row], place: str) -> list[str]:
         stays = "" if row["overlap"] is None else f"{100 * row['overlap']:.0f}%"
         side = f"{row['side']} x {row['side']}"
         cells = (f"{row['parameters']:,}", side, row["classes"], f"`{row['mode']}`", row["rows"], stays)
-        lines.append(table_line(row["net"], *cells, f"{row['cpu_s']:.2f}", f"{row['models_held']:.1f} models"))
+        seconds = "" if row["cpu_s"] is None else f"{row['cpu_s']:.2f}"
+        lines.append(table_line(row["net"], *cells, seconds, f"{row['models_held']:.1f} models"))
     return [*lines, ""]
 
 
@@ -159,7 +161,8 @@ def _aims_of_maps(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         what = f"`{row['mode']}` map of {row['net']}, {row['side']} x {row['side']}"
         most = MOST_MAP_S[row["net"]]
-        lines.append(_aim(what, f"{row['cpu_s']:.2f} s", f"at most {most:g} s", row["cpu_s"] <= most))
+        if row["cpu_s"] is not None:
+            lines.append(_aim(what, f"{row['cpu_s']:.2f} s", f"at most {most:g} s", row["cpu_s"] <= most))
         held = 1 + row["models_held"]
         shown = f"{held:.1f} times the model, itself one of them"
         lines.append(_aim(f"{what}, memory", shown, f"at most {MOST_MODELS:g}", held <= MOST_MODELS))

@@ -55,6 +55,11 @@ def test_every_aim_says_whether_it_was_met(render: Any) -> None:
         "| `exact` map of LeNet, 32 x 32, memory | 5.0 times the model, itself one of them | at most 3 | **missed** |"
         in lines
     )
+    untimed = render(sensitivity=[MAP | {"cpu_s": None, "models_held": 2.0}])
+    aims = [line for line in untimed if "map of LeNet" in line]
+    assert aims == [
+        "| `exact` map of LeNet, 32 x 32, memory | 3.0 times the model, itself one of them | at most 3 | yes |"
+    ]
     assert "| exact noise, path `portable` | 21 to 27 million a second | at least 20 million | yes |" in lines
     aim = "| credit, epsilon 3, beside central DP-SGD | {} points | at most 1 point below | {} |"
     assert aim.format("-0.50", "yes") in lines
@@ -77,6 +82,8 @@ def test_a_share_stands_beside_what_the_adaptive_attacker_reads(render: Any) -> 
 def test_tables_have_all_figures_of_a_row(render: Any) -> None:
     lines = render(sensitivity=[MAP | {"overlap": None}], noise=[NOISE], privacy=[CREDIT])
     assert "| LeNet | 88,648 | 32 x 32 | 100 | `exact` | 16 |  | 1.40 | 4.0 models |" in lines
+    lines = render(sensitivity=[MAP | {"overlap": None, "cpu_s": None}], noise=[NOISE], privacy=[CREDIT])
+    assert "| LeNet | 88,648 | 32 x 32 | 100 | `exact` | 16 |  |  | 4.0 models |" in lines
     assert "| `portable` | 1,048,576 numbers, s = 4 | 50.0 | 21 | 0.40 |" in lines
     row = "| credit, 24,000 of 3 parties | 3 | 81.00 (0.10) | 81.50 (0.20) | -0.50 | 81.60 | 1.162 | 1.081 | 9.0 |"
     assert row in lines

@@ -72,7 +72,7 @@ def test_a_batch_at_once_where_it_gives_the_same(make: Any, at_once: bool) -> No
     torch.manual_seed(2)
     net, rows, labels = make(), _rows(7, 4), torch.arange(7) % 3
     source = ModuleSource(net, rows, labels, None, Directions("exact", 0))
-    assert (len(source._layers) == 2 and source._batch_rows > 1) == at_once
+    assert (len(source._parts[0].layers) == 2 and source._batch_rows > 1) == at_once
     source.add_rows(np.arange(7))
     found = {name: values / 7 for name, values in source.sums().items()}
     assert_maps_equal(found, map_by_definition(net, rows, one_hot(labels), torch.eye(3).expand(7, 3, 3)))
@@ -83,7 +83,7 @@ def test_the_linear_layers_of_other_nets_make_no_gradient(mode: Any, monkeypatch
     """Convolutions have one a row, and the layer behind them none: the map is the one of gradients alone."""
     net, (rows, labels) = conv_net(), pictures(6)
     source = ModuleSource(net, rows, labels, None, Directions(mode, 0))
-    assert [layer.names for layer in source._layers] == [("7.weight", "7.bias")]
+    assert [layer.names for part in source._parts for layer in part.layers] == [("7.weight", "7.bias")]
     assert source._batch_rows == 1
     found = sensitivity_map(net, rows, labels, mode=mode).tensors
     monkeypatch.setattr(module_source, "linear_layers_of", lambda module, weights: ())
@@ -106,7 +106,7 @@ def test_a_row_that_uses_the_layer_otherwise_is_taken_by_itself() -> None:
     net, rows, labels = _Turned(), _rows(7, 4), torch.arange(7) % 3
     rows[5] += 200
     source = ModuleSource(net, rows, labels, None, Directions("exact", 0))
-    assert source._layers
+    assert source._parts[0].layers
     source.add_rows(np.arange(7))
     found = {name: values / 7 for name, values in source.sums().items()}
     assert_maps_equal(found, map_by_definition(net, rows, one_hot(labels), torch.eye(3).expand(7, 3, 3)))

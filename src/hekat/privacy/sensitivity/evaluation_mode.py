@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,21 +11,24 @@ from hekat.torch_library import import_torch
 
 
 @contextmanager
-def in_evaluation_mode(module: Any, weights: dict[str, Any]) -> Iterator[None]:
-    """A block in which dropout is off and normalisations use their running statistics; `weights` have no gradient."""
+def in_evaluation_mode(module: Any, weights: dict[str, Any], asked: Collection[str]) -> Iterator[None]:
+    """A block in which dropout is off and normalisations use their running statistics; `weights` have no gradient, and
+    only the ones in `asked` ask for one."""
     torch = import_torch()
     modes = [(part, part.training) for part in module.modules()]
     gradients = {name: tensor.grad for name, tensor in weights.items()}
     try:
         module.eval()
-        for tensor in weights.values():
+        for name, tensor in weights.items():
             tensor.grad = None
+            tensor.requires_grad_(name in asked)
         with torch.enable_grad():
             yield
     finally:
         for part, training in modes:
             part.training = training
         for name, tensor in weights.items():
+            tensor.requires_grad_()
             tensor.grad = gradients[name]
 
 

@@ -74,7 +74,8 @@ def sensitivity_map(
     derivative is exact and takes no second-order graph. `random` estimates `exact` up to a constant for all weights,
     at the cost of one gradient a row: E |J v| = sqrt(2/pi) |J| for v ~ N(0, I). A module is looked at in evaluation
     mode, in its own precision, and is left as it was: modes, gradients and weights. Memory: one tensor's gradient and
-    one sum of the size of the model beside it; `exact` a second sum of the layers that are not linear.
+    one sum of the size of the model beside it, and under `exact` sums of squares of a third of it, or of one tensor:
+    weights are taken in parts, and each row goes back through the layers of each.
 
     Under differential privacy a map is a release of the rows it is computed on: compute it on public rows.
 
@@ -85,7 +86,7 @@ def sensitivity_map(
         labels: class numbers (rows,), or numbers of shape (rows,) or (rows, C).
         params: the weights of a model of Hekat's; None for a module, which holds its own.
         mode: `label`: |d log p_y/dw|, which is the row's |gradient|; `random`: |J v|, a fresh v ~ N(0, I) for each
-            row; `exact`: the norm over all C derivatives, at C gradients a row.
+            row; `exact`: the norm over all C derivatives, at C gradients a row and up to half as many passes more.
         loss: `cross_entropy`: outputs (rows, C) are logits, or (rows, 1) the logit of the second of two classes;
             `squared`: half the squared distance of outputs and labels; or a function of outputs (1, ...) and one label
             (1, ...), a tensor of floats, that returns a number which PyTorch can derive by both. None: cross_entropy
