@@ -13,6 +13,7 @@ from hekat.codec.clip import FloatArray
 from hekat.first_few import first_few
 from hekat.ledger.privacy.records import NoiseRecord
 from hekat.privacy.accounting import Neighbours, NoisedSum, Release, fit_to_lane
+from hekat.protocol.loss_verdict import NOISE_STDS
 from hekat.protocol.noise_claim import check_noise_claim, colluders_of, noise_of
 from hekat.protocol.setting_checks import check_choice, refuse_setting
 
@@ -158,12 +159,34 @@ class PrivacyPlan:
         lane = (1 << (self.mechanism.lane_bits - 1)) - 1
         return self._loss_of(self.mechanism.party_count * lane)
 
-    @property
-    def loss_std(self) -> float:
-        """The standard deviation of a round's loss by noise, where no party is lost; coins that choose rows, whose
-        losses are `loss_bound` at most, count with it."""
-        noise = self._loss_of(self.mechanism.std * math.sqrt(self.mechanism.party_count))
-        return math.hypot(noise, self.settings.loss_bound * math.sqrt((1 - self.settings.sampling) / self.divisor))
+    def loss_std(self, losses: Sequence[float] = ()) -> float:
+        """The standard deviation of a round's loss by noise and by coins, read off public numbers alone.
+
+        A round's loss is l = (sum_i B_i c_i + noise) / D with rows' losses c_i in [0, L], secret coins B_i of chance q
+        and the public divisor D. With v the variance of the noise in l, where no party is lost, and m the mean of l,
+
+            Var l = v + q (1 - q) / D^2 sum c_i^2 <= v + a m,   a = (1 - q) L / D,
+
+        since c_i^2 <= L c_i and q sum c_i = D m. Rows whose losses are 0 and L reach the bound, whatever their number,
+        so that without reading rows nothing smaller holds. What is known of m are the released losses, each within k
+        of its own deviations s: m <= l + k s. The largest s with s^2 = v + a (l + k s) is
+
+            s = k a / 2 + sqrt((k a / 2)^2 + v + a l).
+
+        Args:
+            losses: Released losses of rounds, of which the highest counts, from 0. None of them: m is L, the most
+                where D is the number of rows that coins choose in the mean.
+
+        Returns:
+            s, at k = NOISE_STDS. v has the noise of all parties and the rounding of each, of 1/4 level^2 at most.
+        """
+        terms = self.mechanism.party_count * (self.mechanism.std**2 + 0.25)
+        variance = self._loss_of(math.sqrt(terms)) ** 2
+        per_loss = (1 - self.settings.sampling) * self.settings.loss_bound / self.divisor
+        if not losses:
+            return math.sqrt(variance + per_loss * self.settings.loss_bound)
+        half = NOISE_STDS * per_loss / 2
+        return half + math.sqrt(half**2 + variance + per_loss * max(0.0, *losses))
 
     def _loss_of(self, levels: float) -> float:
         return levels * self.mechanism.granularity / self.divisor * self.loss_unit

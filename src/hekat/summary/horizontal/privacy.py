@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hekat.privacy.accounting import NEIGHBOURS, epsilon_if_continuous, epsilon_of
@@ -38,13 +38,17 @@ def describe_privacy(run: FinishedRun) -> dict[str, Any] | None:
     ]
     releases = max(cost.release_count for cost in most.values())
     least = least_parties(run.settings.sums, run.settings.sample_size)
-    return describe_plan(plan, least, releases) | {"by_round": by_round, "budgets": describe_budgets(spent, least)}
+    return describe_plan(plan, least, releases, run.trained.losses) | {
+        "by_round": by_round,
+        "budgets": describe_budgets(spent, least),
+    }
 
 
-def loss_noise_of(settings: HorizontalSettings, value_count: int) -> float:
-    """The standard deviation of a round's loss by noise, for updates of so many values; 0 where sums are exact."""
+def loss_noise_of(settings: HorizontalSettings, value_count: int, losses: Sequence[float]) -> float:
+    """The standard deviation of a round's loss by noise and coins, for updates of so many values and the losses of all
+    rounds; 0 where sums are exact."""
     plan = settings.plan_privacy(value_count) if value_count else None
-    return 0.0 if plan is None else plan.loss_std
+    return 0.0 if plan is None else plan.loss_std(losses)
 
 
 def _most_releases(run: FinishedRun) -> dict[int, RoundPrivacy]:
@@ -57,8 +61,9 @@ def _most_releases(run: FinishedRun) -> dict[int, RoundPrivacy]:
     return found
 
 
-def describe_plan(plan: PrivacyPlan, least: int, releases: int) -> dict[str, Any]:
-    """The noise of a job, and the loss of so many releases of it; `least` are the fewest parties of a sum.
+def describe_plan(plan: PrivacyPlan, least: int, releases: int, losses: Sequence[float] = ()) -> dict[str, Any]:
+    """The noise of a job, and the loss of so many releases of it; `least` are the fewest parties of a sum, `losses` the
+    released ones.
 
     An epsilon is None where there is no finite one.
     """
@@ -81,7 +86,7 @@ def describe_plan(plan: PrivacyPlan, least: int, releases: int) -> dict[str, Any
         "excess": mechanism.excess,
         "alpha": mechanism.alpha,
         "loss_bound": privacy.loss_bound,
-        "loss_std": plan.loss_std,
+        "loss_std": plan.loss_std(losses),
         "releases": releases,
         "epsilon": _finite(epsilon_of(claimed, privacy.delta, privacy.neighbours)),
         "epsilon_at_one": _finite(epsilon_of(at_one, privacy.delta, privacy.neighbours)),

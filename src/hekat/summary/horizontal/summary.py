@@ -177,7 +177,7 @@ def _convergence(main: FinishedRun) -> Convergence | None:
         stopped_early=0 < trained.rounds_done < settings.training.round_count,
         held=[_is_held(record, settings) for record in main.records],
         largest_weight=trained.largest_weight,
-        noise_std=loss_noise_of(settings, _values_in_update(main)),
+        noise_std=loss_noise_of(settings, _values_in_update(main), trained.losses),
     )
 
 

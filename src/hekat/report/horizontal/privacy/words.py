@@ -75,7 +75,7 @@ def privacy_table(summary: Mapping[str, Any]) -> Table | None:
         (
             "noise of a loss",
             f"{found['loss_std']:.3g}",
-            "standard deviation in each round's loss, if no party is lost",
+            "standard deviation of a round's loss at most, by noise and coins, if no party is lost",
         ),
         ("noise for rounding", f"{100 * (found['excess'] - 1):.2g} %", f"more; {format_count(found['levels'])} levels"),
     )
