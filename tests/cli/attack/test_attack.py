@@ -41,6 +41,22 @@ class Rounded(nn.Linear):
 def rounded():
     return Rounded(64, 3)
 
+class Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, rows):
+        return rows * rows
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, slope):
+        return slope
+
+def once():
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 3), Square())
+
+class Square(nn.Module):
+    def forward(self, rows):
+        return Once.apply(rows)
+
 def other_rows():
     return nn.Linear(9, 3)
 
@@ -250,6 +266,7 @@ REFUSED = {
     "no form": ({"model": "net"}, (), "FILE.py:FUNCTION"),
     "few classes": ({"model": "net.py:narrow"}, (), "labels do not fit the module"),
     "no slopes by rows": ({"model": "net.py:rounded"}, (), "without gradients by its rows"),
+    "no second derivative": ({"model": "net.py:once"}, (), "cannot be derived once more"),
     "no rows": ({"rows": "none.npz"}, (), "is not there"),
     "other ending": ({"rows": "net.py"}, (), "an ending that says nothing"),
     "share of nothing": ({}, ("--mask", "p=0,random"), "p above 0 and at most 1"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from hekat.errors import InputError
 from hekat.first_few import first_few
+from hekat.privacy.attacks.second_derivative import refusing_single_derivatives
 from hekat.torch_library import import_torch
 
 Tensors = dict[str, Any]
@@ -66,7 +68,7 @@ class AttackedModel:
             A tensor for each trained parameter, zeros for one that the loss does not depend on.
 
         Raises:
-            InputError: The module gives no logits, or no gradient.
+            InputError: The module gives no logits, or no gradient, or none that can be derived where that is asked.
         """
         torch = import_torch()
         weights = self.parameters if at is None else at
@@ -83,22 +85,27 @@ class AttackedModel:
                     "logits that depend on its parameters by differentiable operations",
                     "logits without a gradient",
                 )
-            slopes = torch.autograd.grad(loss, list(asked.values()), create_graph=differentiable, allow_unused=True)
+            with refusing_single_derivatives() if differentiable else nullcontext():
+                slopes = torch.autograd.grad(loss, list(asked.values()), create_graph=differentiable, allow_unused=True)
         return {
             name: torch.zeros_like(tensor) if slope is None else slope
             for (name, tensor), slope in zip(asked.items(), slopes, strict=True)
         }
 
     def moves_with(self, rows: Any, labels: Any) -> bool:
-        """Whether the slopes change with the rows around these: without a second derivative no guess gets better."""
-        torch = import_torch()
+        """Whether the slopes change with the rows around these: without a second derivative no guess gets better.
+
+        Raises InputError where PyTorch cannot take it.
+        """
         asked = rows.detach().clone().requires_grad_()
         slopes = self.gradient(asked, labels, differentiable=True)
         length = sum(slope.abs().sum() for slope in slopes.values())
         if not length.requires_grad:
             return False
-        (found,) = torch.autograd.grad(length, [asked], allow_unused=True)
-        return found is not None and bool((found != 0).any())
+        # Not by grad(): it leaves out the branches of a graph that refuse, since they lead to no input.
+        with refusing_single_derivatives():
+            length.backward()
+        return asked.grad is not None and bool((asked.grad != 0).any())
 
     def class_count(self, rows: Any) -> int:
         """How many classes the module tells apart, found on `rows`. Raises InputError."""

@@ -159,8 +159,8 @@ def invert(
         The guess with the lowest objective of all starts.
 
     Raises:
-        InputError: The update is none of this model, nothing of it is visible, labels do not fit the rows, or the
-            module's gradient has no derivative by its rows, so that guesses would stay as they are.
+        InputError: The update is none of this model, nothing of it is visible, labels do not fit the rows, the module's
+            gradient has no derivative by its rows, so that guesses would stay as they are, or PyTorch cannot take it.
 
     Examples:
         >>> import torch

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from hekat.privacy.attacks.second_derivative import derive_again
 from hekat.torch_library import import_torch
 
 # Steps between two reports, and between two looks at whether L-BFGS still moves.
@@ -65,7 +66,7 @@ class LineSearch:
             value = objective(guess)
             if not math.isfinite(float(value.detach())):
                 raise _NoNumberError
-            for tensor, slope in zip(guess, torch.autograd.grad(value, guess, allow_unused=True), strict=True):
+            for tensor, slope in zip(guess, derive_again(value, guess), strict=True):
                 tensor.grad = torch.zeros_like(tensor) if slope is None else slope.detach().contiguous()
             return value.detach()
 
@@ -118,7 +119,7 @@ class SignedAdam:
             value = objective(guess)
             if float(value.detach()) < best.value:
                 best = Found([tensor.detach().clone() for tensor in guess], float(value.detach()))
-            for tensor, slope in zip(guess, torch.autograd.grad(value, guess, allow_unused=True), strict=True):
+            for tensor, slope in zip(guess, derive_again(value, guess), strict=True):
                 tensor.grad = torch.zeros_like(tensor) if slope is None else slope.sign()
             adam.step()
             schedule.step()
