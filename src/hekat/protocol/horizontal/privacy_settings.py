@@ -174,7 +174,7 @@ class PrivacyPlan:
             s = k a / 2 + sqrt((k a / 2)^2 + v + a l).
 
         Args:
-            losses: Released losses of rounds, of which the highest counts, from 0. None of them: m is L, the most
+            losses: Released losses of rounds; the highest counts, from 0. None of them: m is L, the most
                 where D is the number of rows that coins choose in the mean.
 
         Returns:
