@@ -29,6 +29,12 @@ def most_categories(column_count: int) -> int:
     return _MOST_OF_FIRST + _MOST_OF_FURTHER * (column_count - 1)
 
 
+def most_columns(column_count: int, offers: Vocabulary) -> int:
+    """The most columns that a table has once all parties' categories are known, where it has `column_count` with its
+    own `offers` alone: each found column has the buckets OTHER and MISSING besides, at the most."""
+    return column_count - sum(map(len, offers.values())) + most_categories(len(offers)) + 2 * len(offers)
+
+
 @dataclass(frozen=True, eq=False)
 class OpenCategories:
     """What a table is encoded from once all parties' categories are known.

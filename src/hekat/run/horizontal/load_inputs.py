@@ -13,7 +13,7 @@ import numpy as np
 from hekat.data import Table
 from hekat.data.columns.encode import encode_again
 from hekat.data.columns.findings import load_together
-from hekat.data.columns.found import Vocabulary, join_offers, with_vocabulary
+from hekat.data.columns.found import Vocabulary, join_offers, most_columns, with_vocabulary
 from hekat.data.columns.moments import largest_magnitudes
 from hekat.errors import InputError, JobError
 from hekat.job.horizontal.job_file import Job, load_job
@@ -201,15 +201,41 @@ def _check_models(settings: HorizontalSettings, site: Site, tables: Mapping[str,
     for party in tables if settings.model.name not in MODEL_NAMES else list(tables)[:1]:
         column_count = tables[party].features.shape[1]
         made = _make_model(settings, site, party, column_count)
-        trained = TrainedTensors.of(made.model, settings.model.parameters)
         check_can_export(made)
         _check_parameter_count(made.model)
-        check_mask_rules(made.model, trained, settings, column_count)
+        _hold_mask_rules(settings, site, party, tables[party], made.model)
         identities[party] = identify_model(made.model, made.code, settings.model.seed)
         notes = notes or made.notes
     if identities:
         check_same_model(settings.model.name, identities)
     return notes
+
+
+def _hold_mask_rules(settings: HorizontalSettings, site: Site, party: str, table: Table, model: Model) -> None:
+    """Raise InputError where the job's rules for masks do not fit the party's model.
+
+    Before parties found categories together nobody knows how many columns the model has, only that these are no fewer
+    than the party has with its own texts, and no more than so many texts as may be found give. Every tensor's values
+    grow by as many for each column, so that rules that leave no room at both ends leave none between them; where they
+    fit one end, the model is held against them once more when the categories are known, before any sum of updates.
+    """
+    count, left_open = table.features.shape[1], table.open_categories
+    fault = _fault_of_rules(settings, model, count)
+    if fault is None:
+        return
+    if left_open is not None:
+        most = most_columns(count, left_open.offers)
+        if _fault_of_rules(settings, _make_model(settings, site, party, most).model, most) is None:
+            return
+    raise fault
+
+
+def _fault_of_rules(settings: HorizontalSettings, model: Model, column_count: int) -> InputError | None:
+    try:
+        check_mask_rules(model, TrainedTensors.of(model, settings.model.parameters), settings, column_count)
+    except InputError as error:
+        return error
+    return None
 
 
 def _check_parameter_count(model: Model) -> None:
