@@ -170,7 +170,7 @@ test-all: $(VENV)/.dev
 	@$(MAKE) --no-print-directory test-sanitized & sanitized=$$!; \
 	$(MAKE) --no-print-directory test-constant-time test-portable-cpu; others=$$?; \
 	wait $$sanitized && exit $$others
-	@$(PYTEST) --numprocesses 0 -m "long and waits" >$(WAITS) 2>&1 & waits=$$!; \
+	@HEKAT_THREADS=1 $(PYTEST) --numprocesses 0 -m "long and waits" >$(WAITS) 2>&1 & waits=$$!; \
 	$(PYTEST) -m "(long or hypothesis) and not waits" --hypothesis-profile=all; others=$$?; \
 	wait $$waits; waited=$$?; cat $(WAITS); test $$waited -eq 0 && exit $$others
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -185,3 +187,13 @@ def patients(
         path = made.folder_of("laboratory") / "site.toml"
         path.write_text(path.read_text().replace("[policy]\n", f"[policy]\nmax_predictions = {limit}\n"))
     return made
+
+
+def shortened(job: Path, place: Path, steps: int = 1) -> Path:
+    """The job with all that lies beside it, in `place`; trained for so many rounds, epochs or trees, if at all."""
+    shutil.copytree(job.parent, place)
+    copied = place / job.name
+    text, count = re.subn(r"^(rounds|epochs|max_iter) = \d+", rf"\1 = {steps}", copied.read_text(), flags=re.MULTILINE)
+    assert count == ("[training]" in text)
+    copied.write_text(text)
+    return copied

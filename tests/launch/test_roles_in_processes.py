@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.launch.jobs_apart import clinics, credit, customers, protected_clinics
+from tests.launch.jobs_apart import clinics, credit, customers, protected_clinics, shortened
 from tests.launch.roles_apart import RUN_ID
 
 from hekat.cli.main import main
@@ -250,7 +250,7 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
         ("intersection/job.toml", ["intersection/baker.csv", "intersection/florist.csv"], ["common", "parties"]),
         pytest.param(
             "vertical_credit/job_shared.toml",
-            ["parts/bank.npz", "parts/insurer.npz", "checkpoints/bank-epoch-6.npz"],
+            ["parts/bank.npz", "parts/insurer.npz", "checkpoints/bank-epoch-2.npz"],
             ["intersection", "parties", "learned", "settings"],
             marks=pytest.mark.long,
         ),
@@ -270,8 +270,9 @@ def test_processes_leave_what_one_process_leaves(tmp_path, capsys) -> None:
 )
 def test_processes_of_other_protocols_leave_one_folder(tmp_path, capsys, example, left, same) -> None:
     answers = []
+    job = shortened(EXAMPLES / example, tmp_path / "job", 2)
     for more in (["--processes"], []):
-        assert main(["run", str(EXAMPLES / example), "--runs", str(tmp_path), "--json", *more]) == 0
+        assert main(["run", str(job), "--runs", str(tmp_path / "runs"), "--json", *more]) == 0
         answers.append(json.loads(capsys.readouterr().out))
     folder = Path(answers[0]["folder"])
     assert [name for name in left if not (folder / name).is_file()] == []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.launch.jobs_apart import shortened
 from tests.launch.nvflare.installed_engine import one_engine_at_a_time, run_apart, skip_where_ports_are_taken
 from tests.live.page_reader import Reader, check_told
 
@@ -50,6 +49,20 @@ outcomes = {role: [one.outcome, one.kind, one.error] for role, one in recipe.out
 (place / "told.json").write_text(json.dumps({"run_id": recipe.run_id, "outcomes": outcomes}))
 """
 HOSPITALS = ("northside", "lakeview", "county")
+# The rows of scikit-learn without scikit-learn: to load it takes a process longer than all that it plays there.
+IMPORTED = "from sklearn.datasets import load_breast_cancer\n"
+LOADED = """
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+
+
+def load_breast_cancer(return_X_y=False):
+    path = Path(find_spec("sklearn").origin).parent / "datasets" / "data" / "breast_cancer.csv"
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    rows = table[:, :-1], table[:, -1].astype(int)
+    return rows if return_X_y else SimpleNamespace(feature_names=[f"column {i}" for i in range(rows[0].shape[1])])
+"""
 AUTHORITY = 'opening = "authority"\nauthority = "keeper"'
 
 
@@ -76,7 +89,9 @@ def three_hospitals(place: Path, opening: str, rounds: int) -> Path:
     own = (EXAMPLES / "hospitals" / "site.toml").read_text()
     own = own.replace('openings = ["committee"]', 'openings = ["committee", "authority", "shared"]')
     (place / "site.toml").write_text(own)
-    (place / "hospitals.py").write_bytes((EXAMPLES / "hospitals" / "hospitals.py").read_bytes())
+    code = (EXAMPLES / "hospitals" / "hospitals.py").read_text()
+    assert IMPORTED in code
+    (place / "hospitals.py").write_text(code.replace(IMPORTED, LOADED))
     return job
 
 
@@ -200,16 +215,6 @@ def test_a_run_that_stopped_goes_on_in_a_new_job_with_the_same_bits(tmp_path: Pa
 def read_arrays(path: Path) -> list[np.ndarray]:
     with np.load(path, allow_pickle=False) as arrays:
         return [arrays[name] for name in arrays.files if name != "hekat"]
-
-
-def shortened(job: Path, place: Path) -> Path:
-    """The job with all that lies beside it, in `place`; trained for one round, epoch or tree, if at all."""
-    shutil.copytree(job.parent, place)
-    copied = place / job.name
-    text, count = re.subn(r"^(rounds|epochs|max_iter) = \d+", r"\1 = 1", copied.read_text(), flags=re.MULTILINE)
-    assert count == ("[training]" in text)
-    copied.write_text(text)
-    return copied
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from tests.launch.nvflare.installed_engine import run_apart
 
 pytest.importorskip("nvflare", reason="needs hekat[nvflare]")
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.waits]
 
 # Cells of one process reach each other without a network: the server's is a process of its own.
 CELL = """
