@@ -163,8 +163,8 @@ test-portable-cpu: $(VENV)/.dev
 	grep "problem.*HEKAT_CPU names a path that cannot be taken.*avx512ifma" build/refusal.txt
 
 # The native tests beside each other: each has a time at its end when one test alone is left. Then the long tests, beside
-# those of them that mostly wait for processes, which are shown at the end. Properties are tried on more examples than by
-# `make test`.
+# those of them that mostly wait for processes, which have no processor of their own and are shown at the end. Properties
+# are tried on more examples than by `make test`.
 WAITS := build/tests-that-wait.txt
 test-all: $(VENV)/.dev
 	@$(MAKE) --no-print-directory test-sanitized & sanitized=$$!; \
