@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from math import e, exp, inf, log, log2, pi, sqrt
 
@@ -76,7 +77,19 @@ def _improve(
 
 def _cheapest(instance: Instance, model: CostModel, beta: int, guess: Guess) -> tuple[float, int, int]:
     """log2 of the cost at this block size, the block size, the best lattice dimension."""
-    reduced = instance.dimension - guess.enumerated - guess.transformed
+    d, sieve, log_noise, reduction = _reduced(instance, model, beta, guess.enumerated + guess.transformed)
+    vector_bits = _vectors(instance, log_noise, guess)
+    sieving = reduction + max(0.0, vector_bits - 0.2075 * sieve)
+    return add_bits(sieving, _guessing(instance, vector_bits, guess)), beta, d
+
+
+@cache
+def _reduced(instance: Instance, model: CostModel, beta: int, guessed: int) -> tuple[int, int, float, float]:
+    """What all guesses of as many coordinates share.
+
+    The best lattice dimension, the sieve's, ln of the noise of its vectors over q, log2 of a reduction and a sieve.
+    """
+    reduced = instance.dimension - guessed
     log_delta = log_root_hermite(beta)
     best = round(sqrt(reduced * (instance.log_modulus - instance.log_scale) / log_delta))
     d = int(max(min(best, reduced + instance.samples), reduced + 1))
@@ -87,10 +100,7 @@ def _cheapest(instance: Instance, model: CostModel, beta: int, guess: Guess) -> 
         + log(4 / 3 * sieve / (2 * pi * e)) / 2
         + log_delta * (d - sieve)
     )
-    vector_bits = _vectors(instance, log_length - instance.log_modulus, guess)
-    sieving = add_bits(model.reduction_bits(beta, d), model.sieve_bits(sieve))
-    sieving += max(0.0, vector_bits - 0.2075 * sieve)
-    return add_bits(sieving, _guessing(instance, vector_bits, guess)), beta, d
+    return d, sieve, log_length - instance.log_modulus, add_bits(model.reduction_bits(beta, d), model.sieve_bits(sieve))
 
 
 def _vectors(instance: Instance, log_noise: float, guess: Guess) -> float:

@@ -27,6 +27,7 @@ def test_the_thirteen_models_of_table_3(load: Any) -> None:
     assert (module.CNN.name, module.CNN.values) == ("CNN (2 Conv + 2 FC)", 1_663_370)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("scheme", ["plain", "lattice", "ckks"])
 @pytest.mark.parametrize("clients", [3, 4])
 def test_a_row_is_checked_and_complete(load: Any, scheme: str, clients: int) -> None:

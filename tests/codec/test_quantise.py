@@ -74,6 +74,7 @@ def test_one_bit_is_the_sign() -> None:
     assert quantise(np.array([-1.0, -1e-300, -0.0, 0.0, 1e-300, 1.0]), 1.0, 1).tolist() == [-1, -1, 1, 1, 1, 1]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("bits", [1, 2, 8, 16, 32])
 @pytest.mark.parametrize("form", ["balanced", "offset"])

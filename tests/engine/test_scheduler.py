@@ -29,6 +29,7 @@ def powers(base_limbs, exponents):
     return function
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("engine_count", [1, 2, 3])
 @pytest.mark.parametrize("chunk_count", [1, 2, 7, 100])
 @pytest.mark.parametrize("count", [0, 1, 2, 9, 50])

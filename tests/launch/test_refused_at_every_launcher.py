@@ -63,6 +63,7 @@ def run(capsys, folder: Path, *options: object) -> str:
     return " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("options", [(), ("--processes",)], ids=["in one process", "in processes"])
 def test_hekat_run_starts_no_role(apart, capsys, monkeypatch, options) -> None:
     monkeypatch.setattr(subprocess, "Popen", None)

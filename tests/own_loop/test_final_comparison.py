@@ -81,6 +81,7 @@ def test_without_the_comparison_it_passed(code, play_with, hides_differences, mo
     assert len(play_with(code, protection="none").results) == 3
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("clipping", [{}, {"clipping": "fixed", "alpha": 4.0}])
 @pytest.mark.parametrize("code", [check_and_average, start_and_average, average_the_same])
 def test_under_lattice_no_sum_opens_with_what_the_aggregator_hides(

@@ -21,6 +21,7 @@ def _state(party: Party, **others):
     return {"w": np.full(3, 1.0 + THREE.index(party.name), np.float32), **others}
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -109,6 +110,7 @@ def test_a_refused_call_may_be_made_again(play_with) -> None:
         assert np.allclose(result, 2, atol=1e-3)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("change", "message"),
     [

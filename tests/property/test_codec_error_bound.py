@@ -112,6 +112,7 @@ def test_bound_holds_where_the_float_sum_itself_rounds_most(name: str, bits: int
     assert np.abs(decoded - naive).max() <= error_bound_sum(alpha, bits, addends, layout=name)
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("addends", [1, 3, 64])
 @pytest.mark.parametrize("bits", [1, 2, 8, 16, 32])
 @pytest.mark.parametrize("name", LAYOUT_NAMES)
@@ -123,6 +124,7 @@ def test_half_the_bound_is_too_small_for_nearest_rounding(name: str, bits: int, 
     assert 0.99 * bound < error <= bound
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("addends", [1, 3, 64])
 @pytest.mark.parametrize("bits", [1, 2, 8, 16])
 @pytest.mark.parametrize("name", LAYOUT_NAMES)

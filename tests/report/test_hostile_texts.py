@@ -79,7 +79,7 @@ def load_with(sample: Any, replaced: Sequence[tuple[Any, ...]], folder: Path) ->
 
 
 # Neighbours stand in the same plots, which are drawn anew for them: ten at once take the time of one.
-@pytest.mark.parametrize(("every", "at_once"), [pytest.param(1, 10, marks=pytest.mark.long), (199, 1)])
+@pytest.mark.parametrize(("every", "at_once"), [pytest.param(1, 10, marks=pytest.mark.long), (397, 1)])
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_no_text_of_a_summary_becomes_markup_wherever_it_stands(
     kind: str, every: int, at_once: int, tmp_path: Path

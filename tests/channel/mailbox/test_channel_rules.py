@@ -119,6 +119,7 @@ def test_messages_of_one_step_keep_their_order(new_run) -> None:
     assert [b.receive("a", "step") for _ in range(50)] == [bytes([index]) for index in range(50)]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("payload", [b"", b"\0", bytes(5 << 20)], ids=["nothing", "a zero", "5 MiB"])
 def test_any_bytes_pass(new_run, payload: bytes) -> None:
     a, b = new_run("ab").ends.values()
@@ -235,6 +236,7 @@ def test_who_is_given_up_on_hears_by_whom_and_why_and_all_others_hear_it(new_run
         a.receive("b", "update")
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("reason", "told"),
     [("two\nlines, \x1b[2J and \ud800", "two?lines, ?[2J and ?"), ("é" * 1025, "é" * 1021 + "...")],
@@ -260,6 +262,7 @@ def test_only_one_that_may_be_lost_is_given_up_on_and_for_a_reason(new_run) -> N
             a.expel("b", reason)  # type: ignore[arg-type]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize(
     ("party", "error"), [("a", ValueError("4711 is a secret")), ("b", AlteredSumError("of what it saw"))]
 )

@@ -23,6 +23,7 @@ from hekat.errors import (
 )
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_message_comes_once_and_in_order(fault: str, seed: int) -> None:

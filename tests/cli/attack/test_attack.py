@@ -17,8 +17,14 @@ from hekat.state import Checkpoint, save_checkpoint
 from hekat.wire import to_bytes
 
 torch = pytest.importorskip("torch", reason="needs hekat[torch]")
-pytest.importorskip("skimage", reason="needs hekat[attacks]")
-pytest.importorskip("sewar", reason="needs hekat[attacks]")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def libraries() -> None:
+    """Libraries that load where tests need them: every worker collects this file, and one runs it."""
+    pytest.importorskip("skimage", reason="needs hekat[attacks]")
+    pytest.importorskip("sewar", reason="needs hekat[attacks]")
+
 
 NET = """
 import torch

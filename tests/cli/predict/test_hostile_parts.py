@@ -149,6 +149,7 @@ def test_the_sound_parts_predict(folder: Path) -> None:
     assert (folder / "answers.csv").exists()
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("party", ["bank", "insurer"])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_part_is_refused_in_words(name: str, party: str, folder: Path, capsys) -> None:

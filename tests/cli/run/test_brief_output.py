@@ -45,6 +45,7 @@ def shown(summary: dict[str, Any], columns: int, folder: Path, monkeypatch, *, v
     return said.getvalue().replace(f"{folder}/", "")
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize(
     "name",

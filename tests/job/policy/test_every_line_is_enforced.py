@@ -331,6 +331,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("text", [horizontal(), vertical(), intersection(), averaging()], ids=lambda text: text[42:52])
 def test_one_changed_letter_makes_another_job(place: Place, text: str, change: str) -> None:

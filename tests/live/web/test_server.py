@@ -121,6 +121,7 @@ def test_the_page_has_no_script_or_style_of_its_own_and_asks_nobody_else(shared)
             assert way_in not in text, path
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("path", [*GUARDED, "/nothing", "/live.js/../state"])
 @pytest.mark.parametrize("shown", ["", "Bearer", "Bearer x", "Basic {token}", "Bearer {token}x", "{token}", "Bearer é"])
 def test_without_the_token_there_is_nothing(shared, path, shown) -> None:

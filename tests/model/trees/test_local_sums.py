@@ -27,6 +27,7 @@ def _expected(digits, node_rows, node_trees, levels, width) -> np.ndarray:
     return out
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("bits", [2, 4, 6, 8, 9, 16, 24, 32])
 @pytest.mark.parametrize("width", [2, 33, 256])
 def test_sums_are_exact(bits: int, width: int) -> None:

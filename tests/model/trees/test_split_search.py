@@ -64,6 +64,7 @@ def _candidates(sums: BinSums, n: int, c: int, is_category: bool, scales, l2):
         yield mask
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(
     "training",

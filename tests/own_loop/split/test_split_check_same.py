@@ -33,6 +33,7 @@ def test_the_same_rows_pass_and_training_goes_on() -> None:
     assert _play(IDS, list(IDS)).results["guest"] == [1, 2, 3]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("others", [IDS[::-1], IDS[:-1], [*IDS[:-1], "person-x"], list(range(10)), "person-0", []])
 @pytest.mark.parametrize("host", ["lab", "shop"])
 def test_other_rows_and_other_orders_name_the_host(host: str, others: Any) -> None:

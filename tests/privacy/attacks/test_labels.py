@@ -42,6 +42,7 @@ def seen_at(
     return VisibleUpdate.adaptive(update, Mask.from_arrays(chosen)), update
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.7])
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_label_of_one_row_is_read_at_any_share_of_hidden_values(share: float, bias: bool) -> None:

@@ -17,8 +17,12 @@ from hekat.privacy.attacks.picture_scores import (
     score_picture,
 )
 
-pytest.importorskip("skimage", reason="needs hekat[attacks]")
-pytest.importorskip("sewar", reason="needs hekat[attacks]")
+
+@pytest.fixture(autouse=True, scope="module")
+def libraries() -> None:
+    """Libraries that load where tests need them: every worker collects this file, and one runs it."""
+    pytest.importorskip("skimage", reason="needs hekat[attacks]")
+    pytest.importorskip("sewar", reason="needs hekat[attacks]")
 
 
 def picture(side: int, channels: int = 3) -> Picture:

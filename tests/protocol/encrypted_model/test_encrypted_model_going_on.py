@@ -35,6 +35,7 @@ def weights_of(played: Played) -> Any:
     return signed_integers(add_shares(*(played.states[name][-1].arrays[SHARE] for name in (ARBITER, AGGREGATOR))))
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("protection", ["none", "lattice"])
 @pytest.mark.parametrize("owner", [OWNER, "north"])
 def test_a_run_goes_on_where_it_stopped(protection: str, owner: str) -> None:

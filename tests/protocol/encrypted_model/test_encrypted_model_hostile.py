@@ -126,6 +126,7 @@ def test_messages_that_cannot_be_end_the_run_by_name(what: str) -> None:
     assert changed
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("what", ["cut off", "under another key", "of another shape"])
 @pytest.mark.parametrize(
     ("sender", "to", "step"), [(NORTH, AGGREGATOR, "round-1/update"), (AGGREGATOR, ARBITER, "sum")]

@@ -77,6 +77,7 @@ def equivocate(rehearse, tables_of, settings_of, key_pair):
     return make
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("protection", ["paillier", "none"])
 @pytest.mark.parametrize("step", ["round-1", "round-2"])
 def test_without_the_comparison_other_sums_pass_silently(protection, step, equivocate, monkeypatch) -> None:

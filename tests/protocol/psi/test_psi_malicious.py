@@ -201,6 +201,7 @@ def test_what_each_party_decides_for_itself_may_differ() -> None:
     assert alone.digest() == ECDH.digest()
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("settings", [ECDH, RSA, COUNT])
 @pytest.mark.parametrize("leaver", ["guest", "bank"])
 def test_a_peer_that_leaves(intersect, settings, leaver: str) -> None:

@@ -46,6 +46,7 @@ CASES = [
 ]
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize(
     ("columns", "needed", "lacking"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]

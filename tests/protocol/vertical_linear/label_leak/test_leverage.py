@@ -36,6 +36,7 @@ def most_weight(column: np.ndarray) -> float:
     return float((weights.max(axis=1) / weights.sum(axis=1)).max())
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("sigma", [0.2, 1.0, 2.0])
 def test_no_centre_shows_a_row_of_a_column_that_is_accepted(seed: int, sigma: float) -> None:
@@ -49,6 +50,7 @@ def test_columns_without_tails_pass_and_long_tails_do_not() -> None:
     assert count_of(np.log(tails)) == 0
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("apart", [0, 1, 9, 10, 11])
 @pytest.mark.parametrize("common", [0.0, 1.0, -3.0, 1e6 + 1 / 3])
 def test_rows_apart_from_one_value_are_ten_at_least(apart: int, common: float) -> None:

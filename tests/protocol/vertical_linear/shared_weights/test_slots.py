@@ -25,6 +25,7 @@ from hekat.protocol.vertical_linear.shared_weights.cross_products.slots import (
 RING = 1 << 128
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("key_bits", [1024, 2048, 3072])
 @pytest.mark.parametrize("gap_bits", [0, MARGIN_BITS])
 @pytest.mark.parametrize("value_bits", [40, 73, 127, 128, 163, 261])

@@ -247,6 +247,7 @@ def test_a_party_that_is_no_member_knows_its_rows_in_the_next_job(
     assert "rows of h" in error.what
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("noted", [False, True], ids=["the old way", "the new way"])
 @pytest.mark.parametrize("kept_back", [(SumBeginMessage, SumBlockMessage), (IncludedMessage, SumBeginMessage)])
 def test_an_aggregator_that_keeps_a_sum_to_itself_and_a_friend(

@@ -109,6 +109,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_parties_did_not_sign_is_released_by_nobody(change, opening, play, masked_settings) -> None:
@@ -354,6 +355,7 @@ def test_a_restart_does_not_forget_for_whom_was_released(opening, play, masked_s
 # --- who takes part --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("participants", [[*"abcde", "hub"], [*"abcde", "a"], [*"abcde", "eve"]])
 @pytest.mark.parametrize("opening", ["committee", "authority", "shared"])
 def test_releases_go_to_parties_of_the_job_alone(participants, opening, play, masked_settings) -> None:

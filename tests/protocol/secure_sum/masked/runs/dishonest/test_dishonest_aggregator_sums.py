@@ -110,6 +110,7 @@ def test_the_three_blocks_open_when_nobody_meddles(three_blocks, play) -> None:
     assert len(watch.senders_of(MaskedBlockMessage)) == 9
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("opening", OPENINGS)
 @pytest.mark.parametrize("added", [[0, 0, 2, 3, 4], [0, 1, 2, 3], [0, 1, 2, 3, 4, 4], [0] * 5])
 def test_a_sum_of_others_than_the_stated_parties_does_not_open(

@@ -199,6 +199,7 @@ def test_a_lie_that_keeps_within_the_bound_stops_the_run_and_names_nobody(lie_in
         assert "one sum; got several: wrong is member" in (tmp_path / f"{name}.jsonl").read_text(), name
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("content", ["random", "zeros", "out of range"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_with_no_release_to_spare_all_mask_anew_after_a_lie(times, content, lie_in_releases, play) -> None:

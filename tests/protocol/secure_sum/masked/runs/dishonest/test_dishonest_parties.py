@@ -80,6 +80,7 @@ def test_a_member_that_gets_a_wrong_share_reports_its_dealer(share, play, expect
     left_out(play(to_b(change), role="d"), f"member 2: {words}")
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("opening", ["committee", "authority"])
 @pytest.mark.parametrize("to", ["first", "everybody"])
 def test_shares_that_never_come_are_not_waited_for_longer_than_a_member_is(opening, to, play, masked_settings) -> None:

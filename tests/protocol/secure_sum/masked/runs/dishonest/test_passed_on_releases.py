@@ -68,6 +68,7 @@ def empty(message):
     return replace(message, releases=message.releases | {"b": b""})
 
 
+@pytest.mark.quick_values
 @pytest.mark.parametrize("opening", ["committee", "authority"])
 @pytest.mark.parametrize("change", [flipped, unsigned, empty])
 def test_what_an_opener_did_not_sign_ends_the_run(change, opening, play, masked_settings) -> None:
