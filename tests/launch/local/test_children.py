@@ -10,6 +10,12 @@ import pytest
 from hekat.launch.local.children import Children
 
 
+@pytest.fixture(autouse=True)
+def busy_machine(monkeypatch) -> None:
+    """One where a process takes longer to start than `end` gives it outside of tests."""
+    monkeypatch.setattr("hekat.launch.local.children._END_WITHIN_S", 600.0)
+
+
 @pytest.mark.long
 def test_a_module_in_the_current_folder_is_not_imported(tmp_path, monkeypatch) -> None:
     """One that came with a job, say, would run in a process that holds a key."""
