@@ -11,7 +11,7 @@ import pytest
 from hekat.errors import BudgetError, PolicyError, StateError
 from hekat.privacy.accounting import Release, epsilon_of
 from hekat.state import privacy_budget
-from hekat.state.privacy_budget import BudgetTerms, PrivacyBudget, Promise
+from hekat.state.privacy_budget import BudgetTerms, PrivacyBudget, Promise, least_colluders
 
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 
@@ -81,7 +81,7 @@ def test_a_claim_against_fewer_colluders_than_the_site_asks_for_is_refused(
     tmp_path: Path, asked: int | None, least_parties: int, least: int
 ) -> None:
     budget = _open(tmp_path, colluders=asked)
-    assert budget.terms.least_colluders(least_parties) == least
+    assert least_colluders(asked, least_parties) == least
     budget.check_promise("north", Promise("row", "zero-out", least, least_parties), "the job's privacy.")
     with pytest.raises(PolicyError, match=r"the job's privacy\.colluders is less than north's budget asks for"):
         budget.check_promise("north", Promise("row", "zero-out", least - 1, least_parties), "the job's privacy.")

@@ -221,7 +221,8 @@ class Party:
                 update by name, whose norm over all tensors is brought to `clip`.
             clip: the L2 norm of one row's term, or of the party's update; of rows the one that `clip_rows` had.
             noise: z, the multiplier of the sum's noise against the claim's coalition.
-            delta: far below 1 over the rows; below 1 over the rows of each call, or over the parties.
+            delta: choose it far below 1 over all rows of all parties, which a loop does not know. Refused is one that
+                is not below 1 over the most rows of this party in one call so far, or over the parties.
             divisor: what the sum is divided by, public. None: the parties; of rows it has to be given.
             colluders: parties that may read the sums together; None: all but two of the fewest in a sum.
             alpha: the bound of one value of a party's part; None: `clip`, of rows times the divisor over the parties.

@@ -66,10 +66,6 @@ class BudgetTerms:
     limit: float
     colluders: int | None = None
 
-    def least_colluders(self, least_parties: int) -> int:
-        """As `least_colluders`."""
-        return least_colluders(self.colluders, least_parties)
-
     def check_unit(self, party: str, promise: Promise, whose: str) -> None:
         """Raise PolicyError where the promise is of another unit than `party` grants; `whose` begins its name."""
         _check_same("unit", self.unit, promise.unit, party, whose)
@@ -80,7 +76,7 @@ class BudgetTerms:
 
     def check_colluders(self, party: str, promise: Promise, whose: str) -> None:
         """Raise PolicyError where the promise is against fewer colluders than `party` asks for, as `check_unit`."""
-        if promise.colluders >= (least := self.least_colluders(promise.least_parties)):
+        if promise.colluders >= (least := least_colluders(self.colluders, promise.least_parties)):
             return
         said = "nothing, so all but two" if self.colluders is None else f"colluders = {self.colluders}"
         raise PolicyError(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hekat
-from hekat.errors import InputError, LongSumError, ProtocolError
+from hekat.errors import InputError, LongSumError, PolicyError, ProtocolError
 from hekat.own_loop import aggregator as loop_aggregator
 from hekat.own_loop.calls.compare_calls import AGREED
 from hekat.own_loop.private import private_mean
+from hekat.own_loop.private.loop_budgets import RowsBudget
 from hekat.privacy import ClippedRows, clip_rows
 from hekat.privacy.accounting import epsilon_of
 from hekat.privacy.noised_levels import noised_levels
+from hekat.state.privacy_budget import BudgetTerms, PrivacyBudget
 
 pytest.importorskip("dp_accounting", reason="needs hekat[privacy]")
 
@@ -126,6 +129,26 @@ def test_a_loop_promises_one_thing() -> None:
     means.plan(rows, _privacy(noise=5.0))
     with pytest.raises(InputError, match="promise one thing"):
         means.plan(rows, _privacy(delta=1e-6))
+
+
+def test_small_batches_do_not_pass_a_delta_that_the_rows_of_a_larger_call_did_not() -> None:
+    means = private_mean.PrivateMeans(_settings(), None)
+    few, many = (ClippedRows({"w": np.ones(3)}, 0.5, count) for count in (4, 20))
+    means.plan(few, _privacy(delta=0.06))
+    for part in (many, few):
+        with pytest.raises(InputError, match="delta is too large for the rows of this party's largest call"):
+            means.plan(part, _privacy(delta=0.06))
+
+
+def test_small_batches_do_not_pass_the_delta_of_a_budget_either(tmp_path: Path) -> None:
+    terms = BudgetTerms("patients", "row", "zero-out", 0.06, 8.0)
+    budget = RowsBudget("north", PrivacyBudget.in_folder(tmp_path, terms), waived=False)
+    means = private_mean.PrivateMeans(_settings(), None, budget)
+    few, many = (ClippedRows({"w": np.ones(3)}, 0.5, count) for count in (4, 20))
+    means.plan(few, _privacy())
+    for part in (many, few):
+        with pytest.raises(PolicyError, match="the delta of north's budget is too large"):
+            means.plan(part, _privacy())
 
 
 def test_protections_that_show_single_updates_are_refused() -> None:

@@ -14,7 +14,7 @@ from hekat.job.site_file import Site
 from hekat.protocol.horizontal.privacy_settings import PrivacySettings
 from hekat.protocol.noise_claim import colluders_of
 from hekat.protocol.secure_sum.masked.opening.opening_schemes import least_parties
-from hekat.state.privacy_budget import BudgetTerms, Promise
+from hekat.state.privacy_budget import BudgetTerms, Promise, least_colluders
 from hekat.toml_text import toml_key
 
 WHOSE = "the job's privacy."
@@ -51,7 +51,7 @@ def _of_party(site: Site, party: str, promise: Promise) -> list[PolicyCheck]:
 
 
 def _of_terms(table: str, party: str, terms: BudgetTerms, promise: Promise) -> list[PolicyCheck]:
-    least = terms.least_colluders(promise.least_parties)
+    least = least_colluders(terms.colluders, promise.least_parties)
     return [
         PolicyCheck(f"{table} unit", promise.unit, terms.unit, partial(terms.check_unit, party, promise, WHOSE)),
         PolicyCheck(

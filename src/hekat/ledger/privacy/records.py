@@ -28,7 +28,7 @@ _MOST_COUNT = 10**12
 _MOST = 2.0**100
 
 
-class Promise(Protocol):
+class NoisePromise(Protocol):
     """Whose term is bounded, how one of them differs, at which delta, and the chance of a row to be in a sum."""
 
     @property
@@ -108,7 +108,7 @@ class NoiseRecord(PrivacyRecord):
     clip: float | None = None
 
     @classmethod
-    def of(cls, one: NoisedSum, promise: Promise, *, least: int, every_sum: bool) -> NoiseRecord:
+    def of(cls, one: NoisedSum, promise: NoisePromise, *, least: int, every_sum: bool) -> NoiseRecord:
         """The record of sums by the mechanism `one`, of `least` parties and more, which keep to `promise`."""
         return cls(
             promise.unit,

@@ -56,6 +56,8 @@ class PrivateMeans:
     at_one: dict[Release, int] = field(default_factory=dict)
     promise: tuple[str, str, float] | None = None
     """Unit, neighbours and delta of the first call: losses of others do not add up."""
+    most_rows: int = 0
+    """The most rows of the party in one call so far, refused ones too: a smaller batch is of the same table."""
     cost: tuple[float, float] = (0.0, 0.0)
     """Epsilon of all calls charged so far: against the claim's coalition, and against one party by itself."""
 
@@ -97,10 +99,11 @@ class PrivateMeans:
         return mechanism, values
 
     def _check_delta(self, part: ClippedRows | Mapping[str, Any], privacy: PrivacySettings) -> None:
-        """Raise InputError for a delta by which one of the rows, or of the parties, may show whole; PolicyError for one
-        of the site's budget."""
+        """Raise InputError for a delta by which one of the rows that this party called with at once, or of the parties,
+        may show whole; PolicyError for one of the site's budget."""
         if isinstance(part, ClippedRows):
-            count, whose = part.row_count, "the rows of the call"
+            self.most_rows = max(self.most_rows, part.row_count)
+            count, whose = self.most_rows, "the rows of this party's largest call"
         else:
             count, whose = len(self.settings.parties), "the parties"
         check_delta(privacy.delta, count, whose)
