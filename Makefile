@@ -167,10 +167,11 @@ test-portable-cpu: $(VENV)/.dev
 # are tried on more examples than by `make test`.
 WAITS := build/tests-that-wait.txt
 test-all: $(VENV)/.dev
-	@$(MAKE) --no-print-directory test-sanitized & sanitized=$$!; \
+	@$(MAKE) --no-print-directory test-sanitized & sanitized=$$!; trap 'kill $$sanitized' INT TERM; \
 	$(MAKE) --no-print-directory test-constant-time test-portable-cpu; others=$$?; \
 	wait $$sanitized && exit $$others
-	@HEKAT_THREADS=1 $(PYTEST) --numprocesses 0 -m "long and waits" >$(WAITS) 2>&1 & waits=$$!; \
+	@HEKAT_THREADS=1 $(PYTEST) --numprocesses 0 -m "long and waits" -p no:cacheprovider >$(WAITS) 2>&1 & waits=$$!; \
+	trap 'kill $$waits' INT TERM; \
 	$(PYTEST) -m "(long or hypothesis) and not waits" --hypothesis-profile=all; others=$$?; \
 	wait $$waits; waited=$$?; cat $(WAITS); test $$waited -eq 0 && exit $$others
 

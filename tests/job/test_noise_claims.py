@@ -75,10 +75,14 @@ def test_what_the_job_implies_holds(tmp_path: Path, text: str, wanted) -> None:
         ("noise = 4.0", "noise = 8.0", "the noise z is 4 at north; 8 by the job"),
         ("clip = 1.0", "clip = 2.0", "the clip is"),
         ('unit = "row"', 'unit = "party"', "the unit is row at north; party by the job"),
-        ("delta", "colluders = 2\ndelta", "the colluders t_c is 1 at north; 2 by the job"),
-        ("delta", 'neighbours = "replace-one"\ndelta', "the neighbours is zero-out at north; replace-one by the job"),
+        ("delta", "colluders = 2\ndelta", "the number of colluders t_c is 1 at north; 2 by the job"),
+        (
+            "delta",
+            'neighbours = "replace-one"\ndelta',
+            "the kind of neighbours is zero-out at north; replace-one by the job",
+        ),
         ("delta", 'batches = "poisson-secret"\nsampling = 0.5\ndelta', "1 at north; 0.5 by the job"),
-        ("min_parties = 3", "min_parties = 4", "the fewest parties in a sum is 3 at north; 4 by the job"),
+        ("min_parties = 3", "min_parties = 4", "the smallest number of parties in a sum is 3 at north; 4 by the job"),
         (NOISE + OF_VECTORS, "", "sums with noise at north; and the job has no [privacy]"),
     ],
 )
@@ -143,3 +147,20 @@ def test_replaced_labels_are_held_against_the_job(tmp_path: Path, record: Labels
     assert hold_claims(load(tmp_path, text + "[label_privacy]\nepsilon = 1.5\n"), [audited(record.write)]) == found
     (none,) = hold_claims(load(tmp_path, text), [audited(record.write)])
     assert none == "replaced labels at north; and the job has no [label_privacy]"
+
+
+def test_labels_that_no_guest_says_it_replaced_are_told(tmp_path: Path) -> None:
+    """But for an intersection or a prediction, which have no use for labels, and for hosts."""
+
+    def sent(step: str):
+        return lambda ledger: ledger.record("sent", "insurer", step, "trees/gradients", (), b"gradients")
+
+    text = COLUMNS + 'data = "rows"\nclasses = ["no", "yes"]\n'
+    private = load(tmp_path, text + "[label_privacy]\nepsilon = 1.5\n")
+    for step in ("tree-1/gradients", "epoch-1/batch-1"):
+        (told,) = hold_claims(private, [audited(sent(step), "bank")])
+        assert told == "no labels were replaced at bank; and the job has [label_privacy]"
+        assert hold_claims(private, [audited(sent(step), "insurer")]) == []
+        assert hold_claims(load(tmp_path, text), [audited(sent(step), "bank")]) == []
+    for step in ("masked-points", "predict/call"):
+        assert hold_claims(private, [audited(sent(step), "bank")]) == []

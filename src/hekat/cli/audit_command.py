@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import PartyPublicKey
-from hekat.cli.audit_claims import find_differences, say_differences
+from hekat.cli.audit_claims import find_alone, find_differences, say_differences
 from hekat.cli.exit_codes import ExitCode
 from hekat.command_name import as_called
 from hekat.errors import InputError, LedgerError
@@ -74,7 +74,11 @@ def run(options: argparse.Namespace) -> int:
         content = {
             "ledgers": [json.loads(report.to_json()) for report in reports],
             "reconciled": [json.loads(found.to_json()) for found in reconciled],
-            "claims": {"job": None if job is None else job.name, "disagreements": unlike},
+            "claims": {
+                "job": None if job is None else job.name,
+                "differences": unlike,
+                "not_compared": [report.party for report in find_alone(reports)],
+            },
             "missing": missing,
             "unsigned": unsigned,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 
 from hekat.errors import InputError
@@ -16,6 +17,10 @@ from hekat.ledger import AuditReport
 from hekat.ledger.claims import differences
 from hekat.ledger.privacy.reckon import UPLOAD_KIND
 from hekat.ledger.privacy.records import LabelsRecord, NoiseRecord
+
+_WITH_LABELS = (VerticalJob, TreesJob, NetworkJob)
+# Steps of intersections and of predictions, which have no use for labels, have other names.
+_OF_TRAINING = re.compile(r"(epoch|tree)-\d")
 
 
 def hold_claims(job: AnyJob, reports: Iterable[AuditReport]) -> list[str]:
@@ -38,8 +43,11 @@ def _differences(job: AnyJob, report: AuditReport) -> Iterator[tuple[str, str]]:
         yield from _hold_noise(job, recorded)
     if not noise and _is_private(job) and _sent_sums(report):
         yield "no noise of the sums that were sent", "and the job has [privacy]"
-    for replaced in () if report.privacy is None else report.privacy.labels:
+    labels = () if report.privacy is None else report.privacy.labels
+    for replaced in labels:
         yield from _hold_labels(job, replaced)
+    if not labels and _trained_on_labels(job, report):
+        yield "no labels were replaced", "and the job has [label_privacy]"
 
 
 def _is_private(job: AnyJob) -> bool:
@@ -48,6 +56,13 @@ def _is_private(job: AnyJob) -> bool:
 
 def _sent_sums(report: AuditReport) -> bool:
     return any(entry.direction == "sent" and entry.kind == UPLOAD_KIND for entry in report.entries)
+
+
+def _trained_on_labels(job: AnyJob, report: AuditReport) -> bool:
+    """Whether it is a guest's ledger of a training with label privacy, where the guest replaces labels first."""
+    if not isinstance(job, _WITH_LABELS) or job.settings.label_privacy is None or report.party != job.settings.guest:
+        return False
+    return any(entry.direction == "sent" and _OF_TRAINING.match(entry.step) for entry in report.entries)
 
 
 def _hold_noise(job: AnyJob, recorded: NoiseRecord) -> Iterator[tuple[str, str]]:
@@ -76,7 +91,7 @@ def _implied(job: AnyJob, recorded: NoiseRecord) -> NoiseRecord | None:
 
 
 def _hold_labels(job: AnyJob, replaced: LabelsRecord) -> Iterator[tuple[str, str]]:
-    settings = job.settings if isinstance(job, (VerticalJob, TreesJob, NetworkJob)) else None
+    settings = job.settings if isinstance(job, _WITH_LABELS) else None
     if settings is None or settings.label_privacy is None or settings.classes is None:
         yield "replaced labels", "and the job has no [label_privacy]"
         return

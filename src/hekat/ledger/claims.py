@@ -7,6 +7,7 @@ otherwise, or not at all, shows only beside their ledgers.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
@@ -20,12 +21,13 @@ _WORDS = {
     "noise": "the noise z",
     "noise_at_one": "the noise against one party",
     "sampling": "the chance of a row to be in a sum",
-    "colluders": "the colluders t_c",
-    "least_parties": "the fewest parties in a sum",
-    "party_count": "the most parties in a sum",
-    "value_count": "the values of a sum",
+    "colluders": "the number of colluders t_c",
+    "least_parties": "the smallest number of parties in a sum",
+    "party_count": "the largest number of parties in a sum",
+    "value_count": "the number of values in a sum",
     "std": "the std of a party's noise, in levels,",
     "levels": "the clip in levels",
+    "neighbours": "the kind of neighbours",
     "every_sum": "whether every sum bears noise",
 }
 
@@ -74,10 +76,12 @@ class _Sums:
 
 
 def differences(ours: NoiseRecord, theirs: NoiseRecord) -> Iterator[ClaimDifference]:
-    """Every number that two records of one noise do not give alike. A number that one of them lacks is passed over."""
+    """Every number that two records of one noise do not give alike. A clip that one of them lacks is passed over:
+    older ledgers have none, and sensitivity and std, which follow from it, are compared."""
     for name in (one.name for one in fields(NoiseRecord)):
         a, b = getattr(ours, name), getattr(theirs, name)
-        if None in (a, b) or a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=_NEAR)):
+        near = isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, rel_tol=_NEAR)
+        if a == b or near or (name == "clip" and None in (a, b)):
             continue
         yield ClaimDifference(_WORDS.get(name, f"the {name}"), *_shown(a, b))
 
@@ -89,7 +93,8 @@ def compare_claims(reports: Sequence[AuditReport]) -> tuple[str, ...]:
     of a sum without noise, for which another one charged noise, differs as well.
 
     Args:
-        reports: of verified ledgers; other sessions are compared by themselves.
+        reports: of verified ledgers; other sessions are compared by themselves, a ledger alone in its session with
+            nothing: `alone_with_claims` names it.
 
     Returns:
         One line of text for each point.
@@ -106,6 +111,12 @@ def compare_claims(reports: Sequence[AuditReport]) -> tuple[str, ...]:
         if len(together) > 1 and any(one.privacy is not None and one.privacy.noise for one in together):
             found += _compare([_Sums.of(report) for report in together])
     return tuple(found)
+
+
+def alone_with_claims(reports: Sequence[AuditReport]) -> tuple[AuditReport, ...]:
+    """Those that claim noise, and whose session no other of these ledgers has: nothing holds their claims."""
+    sizes = Counter(report.session for report in reports)
+    return tuple(one for one in reports if one.privacy is not None and one.privacy.noise and sizes[one.session] == 1)
 
 
 def _compare(parties: Iterable[_Sums]) -> list[str]:
@@ -130,7 +141,7 @@ def _compare(parties: Iterable[_Sums]) -> list[str]:
 
 def _shown(ours: object, theirs: object) -> tuple[str, str]:
     """Both, with as few digits as tell them apart."""
-    if isinstance(ours, float):
+    if isinstance(ours, float) and isinstance(theirs, float):
         shown = [(f"{ours:.{digits}g}", f"{theirs:.{digits}g}") for digits in (6, 15)]
         return next((pair for pair in shown if pair[0] != pair[1]), shown[-1])
     return str(ours), str(theirs)

@@ -9,9 +9,10 @@ from dataclasses import asdict, replace
 import pytest
 
 from hekat.channel import PartyKey
+from hekat.cli.audit_claims import say_differences
 from hekat.ledger import Ledger, audit_bytes
 from hekat.ledger.audit import AuditReport
-from hekat.ledger.claims import compare_claims, differences
+from hekat.ledger.claims import alone_with_claims, compare_claims, differences
 from hekat.ledger.privacy.reckon import UPLOAD_KIND
 from hekat.ledger.privacy.records import SETUP_STEP, ChargeRecord, NoiseRecord
 from hekat.privacy.accounting import epsilon_of, fit_to_lane
@@ -74,12 +75,16 @@ CHANGES = {
     "batches by coins": ({"sampling": 0.5}, "a row to be in a sum is 1 at north, 0.5 at south"),
     "more colluders": (
         {"colluders": 2, "noise": OF_JOB.noise_at_one / 2**0.5},
-        "the colluders t_c is 1 at north, 2 at south",
+        "the number of colluders t_c is 1 at north, 2 at south",
     ),
-    "more parties in the smallest sum": ({"least_parties": 4}, "the fewest parties in a sum is 3 at north, 4 at south"),
+    "more parties in the smallest sum": (
+        {"least_parties": 4},
+        "the smallest number of parties in a sum is 3 at north, 4 at south",
+    ),
     "another clip": ({"clip": 2.0}, "the clip is 1 at north, 2 at south"),
     "fewer levels": ({"levels": 100}, "the clip in levels is"),
-    "fewer values": ({"value_count": 24}, "the values of a sum is 25 at north, 24 at south"),
+    "no levels": ({"levels": None}, "the clip in levels is"),
+    "fewer values": ({"value_count": 24}, "the number of values in a sum is 25 at north, 24 at south"),
     "more noise than others": ({"std": 2 * OF_JOB.std}, "the std of a party's noise"),
 }
 
@@ -132,6 +137,22 @@ def test_ledgers_of_other_sessions_are_compared_among_themselves() -> None:
     first = [audited(name, charged(OF_JOB)) for name in ("north", "south")]
     second = [audited(name, charged(changed), b"\1" * 32) for name in ("north", "south")]
     assert compare_claims([*first, *second]) == ()
+    assert alone_with_claims([*first, *second]) == ()
+
+
+def test_a_claim_in_a_session_of_its_own_is_not_said_to_agree() -> None:
+    """Half of the noise under another session's name meets no other ledger, which has to be said."""
+    north, south = audited("north", charged(OF_JOB)), audited("south", charged(replace(OF_JOB, **HALF)), b"\1" * 32)
+    assert alone_with_claims([north, south]) == (north, south)
+    told = say_differences([north, south], None, compare_claims([north, south]))
+    assert "0 differences" not in told
+    assert told.count("NOT COMPARED") == 2
+    third = audited("east", charged(OF_JOB))
+    assert alone_with_claims([north, south, third]) == (south,)
+    told = say_differences([north, south, third], None, ())
+    assert told.startswith(
+        "Claims of differential privacy of north, east: 0 differences\nNOT COMPARED: the claims of south"
+    )
 
 
 def test_ledgers_from_before_the_clip_was_recorded_are_read_and_compared() -> None:
