@@ -8,7 +8,7 @@ from typing import Any
 
 from hekat.errors import InputError
 from hekat.first_few import first_few
-from hekat.privacy.attacks.second_derivative import refusing_single_derivatives
+from hekat.privacy.attacks.second_derivative import derive_again, leaves_of, refusing_single_derivatives
 from hekat.torch_library import import_torch
 
 Tensors = dict[str, Any]
@@ -102,10 +102,10 @@ class AttackedModel:
         length = sum(slope.abs().sum() for slope in slopes.values())
         if not length.requires_grad:
             return False
-        # Not by grad(): it leaves out the branches of a graph that refuse, since they lead to no input.
-        with refusing_single_derivatives():
-            length.backward()
-        return asked.grad is not None and bool((asked.grad != 0).any())
+        # By all leaves: by the rows alone, grad() leaves out the branches of a graph that refuse, since they lead to
+        # leaves of their own. And not by backward(), which would write into tensors of the module.
+        slope = derive_again(length, [asked, *leaves_of(length)])[0]
+        return slope is not None and bool((slope != 0).any())
 
     def class_count(self, rows: Any) -> int:
         """How many classes the module tells apart, found on `rows`. Raises InputError."""

@@ -10,8 +10,16 @@ from typing import Any
 from hekat.errors import InputError
 from hekat.torch_library import import_torch
 
-# PyTorch's texts name the operation; no other part of them is shown, since a module's own text could hold its rows.
+# PyTorch's texts where it has no second derivative; what else fails, memory, the device or the module, stays as it is.
 _OPERATION = re.compile(r"derivative for '?((?:\w+::)?\w+)'? is not implemented")
+_MISSING = re.compile(
+    f"{_OPERATION.pattern}"
+    "|trying to differentiate twice a function that was marked with @once_differentiable"
+    r"|element \d+ of tensors does not require grad"
+    r"|Can't call numpy\(\) on Tensor that requires grad"
+    "|[Dd]ouble[ _]backwards? (is |does )?(not |un)(support|implemented)"
+    "|support double backward"
+)
 
 
 def derive_again(value: Any, guess: Sequence[Any]) -> tuple[Any, ...]:
@@ -24,14 +32,26 @@ def derive_again(value: Any, guess: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(torch.autograd.grad(value, list(guess), allow_unused=True))
 
 
+def leaves_of(value: Any) -> list[Any]:
+    """The tensors at the ends of the graph of `value`, each once; `value` requires a gradient."""
+    seen, left, leaves = {value.grad_fn}, [value.grad_fn], []
+    while left:
+        node = left.pop()
+        if node.name() == "torch::autograd::AccumulateGrad":
+            leaves.append(node.variable)
+        found = {following for following, _ in node.next_functions if following is not None} - seen
+        seen |= found
+        left.extend(found)
+    return leaves
+
+
 @contextmanager
 def refusing_single_derivatives() -> Iterator[None]:
-    """A block that derives with a graph, or derives such a graph; what PyTorch cannot do there is an InputError."""
-    torch = import_torch()
+    """A block that derives with a graph, or derives such a graph; a derivative missing there is an InputError."""
     try:
         yield
     except RuntimeError as error:
-        if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+        if _MISSING.search(str(error)) is None:
             raise
         operation = _OPERATION.search(str(error))
         raise InputError(

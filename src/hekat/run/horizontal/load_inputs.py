@@ -216,8 +216,10 @@ def _hold_mask_rules(settings: HorizontalSettings, site: Site, party: str, table
 
     Before parties found categories together nobody knows how many columns the model has, only that these are no fewer
     than the party has with its own texts, and no more than so many texts as may be found give. Every tensor's values
-    grow by as many for each column, so that rules that leave no room at both ends leave none between them; where they
-    fit one end, the model is held against them once more when the categories are known, before any sum of updates.
+    grow by as many for each column, so that rules that fail at both ends by one fault fail between them by it. Rules
+    that fit one end, or fail there by another fault, may fit between: always asks for too much where columns are few,
+    never where they are many. The model is then held against them once more when the categories are known, before any
+    sum of updates.
     """
     count, left_open = table.features.shape[1], table.open_categories
     fault = _fault_of_rules(settings, model, count)
@@ -225,7 +227,8 @@ def _hold_mask_rules(settings: HorizontalSettings, site: Site, party: str, table
         return
     if left_open is not None:
         most = most_columns(count, left_open.offers)
-        if _fault_of_rules(settings, _make_model(settings, site, party, most).model, most) is None:
+        at_most = _fault_of_rules(settings, _make_model(settings, site, party, most).model, most)
+        if at_most is None or at_most.what != fault.what:
             return
     raise fault
 
