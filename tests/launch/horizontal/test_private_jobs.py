@@ -168,7 +168,7 @@ def test_an_audit_holds_ledgers_against_the_job(
     assert ("WARNING: LEDGERS DISAGREE, with one another or with the job" in shown) == (code == 1)
     assert main(["audit", *options, "--json"]) == code
     found = json.loads(capsys.readouterr().out)["claims"]
-    assert (found["job"], bool(found["disagreements"])) == ("visits", code == 1)
+    assert (found["job"], bool(found["differences"])) == ("visits", code == 1)
 
 
 def test_a_waived_budget_stands_in_ledger_audit_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
