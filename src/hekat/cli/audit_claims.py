@@ -15,15 +15,10 @@ def find_differences(reports: Sequence[AuditReport], job: AnyJob | None) -> list
     return [*compare_claims(reports), *([] if job is None else hold_claims(job, reports))]
 
 
-def find_alone(reports: Sequence[AuditReport]) -> tuple[AuditReport, ...]:
-    """The ledgers, of several, whose claims no other one holds, since none is of their session."""
-    return alone_with_claims(reports) if len(reports) > 1 else ()
-
-
 def say_differences(reports: Sequence[AuditReport], job: AnyJob | None, found: Sequence[str]) -> str:
     """Which claims were compared, where they differ, and which were not compared; "" where nothing was to compare."""
     claiming = [one for one in reports if one.privacy is not None and (one.privacy.noise or one.privacy.labels)]
-    alone = find_alone(reports)
+    alone = alone_with_claims(reports)
     held = [one.party for one in claiming if job is not None or one not in alone]
     lines = []
     if found or (held and (job is not None or len(claiming) > 1)):

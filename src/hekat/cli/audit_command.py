@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hekat.channel import PartyPublicKey
-from hekat.cli.audit_claims import find_alone, find_differences, say_differences
+from hekat.cli.audit_claims import find_differences, say_differences
 from hekat.cli.exit_codes import ExitCode
 from hekat.command_name import as_called
 from hekat.errors import InputError, LedgerError
@@ -19,6 +19,7 @@ from hekat.job.load_any_job import AnyJob, load_any_job
 from hekat.job.policy.refusals_ledger import find_refusal_ledgers
 from hekat.launch.vertical.predict import PREDICTIONS_FOLDER
 from hekat.ledger import AuditReport, audit, reconcile
+from hekat.ledger.claims import alone_with_claims
 from hekat.ledger.ledger import STOPPED
 from hekat.ledger.ledger_files import find_ledgers, name_of_ledger
 from hekat.ledger.refusals import is_of_refusals, refused_jobs, say_refused
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
             "claims": {
                 "job": None if job is None else job.name,
                 "differences": unlike,
-                "not_compared": [report.party for report in find_alone(reports)],
+                "not_compared": [report.party for report in alone_with_claims(reports)],
             },
             "missing": missing,
             "unsigned": unsigned,

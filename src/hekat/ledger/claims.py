@@ -114,7 +114,9 @@ def compare_claims(reports: Sequence[AuditReport]) -> tuple[str, ...]:
 
 
 def alone_with_claims(reports: Sequence[AuditReport]) -> tuple[AuditReport, ...]:
-    """Those that claim noise, and whose session no other of these ledgers has: nothing holds their claims."""
+    """Ledgers that claim noise and are, of several, the only one of their session: nothing holds their claims."""
+    if len(reports) == 1:
+        return ()
     sizes = Counter(report.session for report in reports)
     return tuple(one for one in reports if one.privacy is not None and one.privacy.noise and sizes[one.session] == 1)
 

@@ -19,7 +19,7 @@ from hekat.privacy.sensitivity.linear_layers import LinearLayer, LinearPass, lin
 from hekat.privacy.sensitivity.module_loss import LossName, make_loss
 from hekat.privacy.sensitivity.row_gradients import RowGradients
 from hekat.privacy.sensitivity.source import AnyFloats, Places
-from hekat.privacy.sensitivity.weight_parts import WeightPart, in_one_part, in_parts, is_plain
+from hekat.privacy.sensitivity.weight_parts import WeightPart, bytes_of, in_one_part, in_parts, is_plain
 from hekat.torch_library import import_torch
 
 BATCH_ROWS = 64
@@ -57,8 +57,8 @@ class ModuleSource:
         is_exact = self._directions.mode == "exact"
         plain = in_one_part(self._weights)
         compared = 0 if is_plain(self._parts) else plain[0].held_bytes(is_exact=False)
-        sums = sum(tensor.numel() * tensor.element_size() for tensor in self._weights.values())
-        return int(sums + max(compared, *(part.held_bytes(is_exact=is_exact) for part in self._parts)))
+        sums = sum(map(bytes_of, self._weights.values()))
+        return sums + max(compared, *(part.held_bytes(is_exact=is_exact) for part in self._parts))
 
     def add_rows(self, places: Places) -> None:
         for part in self._parts:

@@ -27,7 +27,7 @@ class WeightPart:
 
     def held_bytes(self, *, is_exact: bool) -> int:
         """The most bytes of gradients, and under `exact` of squares, beside the sums."""
-        sizes = [_bytes_of(tensor) for tensor in self.others.values()]
+        sizes = [bytes_of(tensor) for tensor in self.others.values()]
         return max(sizes, default=0) + (sum(sizes) if is_exact else 0)
 
 
@@ -40,15 +40,15 @@ def in_parts(weights: dict[str, Any], layers: tuple[LinearLayer, ...]) -> tuple[
     """The linear layers in the first part, and the weights from the last to the first: modules mostly name them in the
     order of their use. A part of late layers needs no activations of early ones, which have few weights."""
     (whole,) = in_one_part(weights, layers)
-    most = sum(map(_bytes_of, weights.values())) / PARTS
+    most = sum(map(bytes_of, weights.values())) / PARTS
     groups: list[dict[str, Any]] = [{}]
     room = most
     for name, tensor in reversed(whole.others.items()):
-        if groups[-1] and _bytes_of(tensor) > room:
+        if groups[-1] and bytes_of(tensor) > room:
             groups.append({})
             room = most
         groups[-1][name] = tensor
-        room -= _bytes_of(tensor)
+        room -= bytes_of(tensor)
     linear = {name: weights[name] for layer in layers for name in layer.names}
     return (WeightPart({**linear, **groups[0]}, layers), *map(WeightPart, groups[1:]))
 
@@ -58,5 +58,6 @@ def is_plain(parts: tuple[WeightPart, ...]) -> bool:
     return len(parts) == 1 and not parts[0].layers
 
 
-def _bytes_of(tensor: Any) -> int:
+def bytes_of(tensor: Any) -> int:
+    """The bytes of a tensor's values."""
     return int(tensor.numel() * tensor.element_size())
